@@ -1,0 +1,61 @@
+#include "common/progress_page.h"
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <atomic>
+#include <cerrno>
+#include <utility>
+
+#include "absl/status/status.h"
+
+namespace tandem {
+namespace {
+
+constexpr size_t kPageBytes = 4096;
+constexpr int kPhaseBits = 8;
+
+using Word = std::atomic<uint64_t>;
+static_assert(Word::is_always_lock_free, "shared between processes");
+
+}  // namespace
+
+absl::StatusOr<ProgressPage> ProgressPage::Create() {
+  FileDescriptor file(memfd_create("tandem-progress", MFD_CLOEXEC));
+  if (!file.valid()) return absl::ErrnoToStatus(errno, "memfd_create");
+  if (ftruncate(file.get(), kPageBytes) != 0) return absl::ErrnoToStatus(errno, "ftruncate");
+  return Open(std::move(file));
+}
+
+absl::StatusOr<ProgressPage> ProgressPage::Open(FileDescriptor file) {
+  struct stat info {};
+  if (fstat(file.get(), &info) != 0 || info.st_size != kPageBytes) {
+    return absl::InvalidArgumentError("the inherited descriptor is not a progress page");
+  }
+  void* memory = mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+  if (memory == MAP_FAILED) return absl::ErrnoToStatus(errno, "mmap of the progress page");
+  return ProgressPage(std::move(file), memory);
+}
+
+ProgressPage::ProgressPage(FileDescriptor file, void* memory)
+    : file_(std::move(file)), memory_(memory) {}
+
+ProgressPage::ProgressPage(ProgressPage&& other) noexcept
+    : file_(std::move(other.file_)), memory_(std::exchange(other.memory_, nullptr)) {}
+
+ProgressPage::~ProgressPage() {
+  if (memory_ != nullptr) munmap(memory_, kPageBytes);
+}
+
+void ProgressPage::Set(Position position) {
+  static_cast<Word*>(memory_)->store(
+      position.step << kPhaseBits | static_cast<uint64_t>(position.phase),
+      std::memory_order_relaxed);
+}
+
+ProgressPage::Position ProgressPage::Get() const {
+  const uint64_t word = static_cast<const Word*>(memory_)->load(std::memory_order_relaxed);
+  return {word >> kPhaseBits, static_cast<v1::Phase>(word & ((1U << kPhaseBits) - 1))};
+}
+
+}  // namespace tandem

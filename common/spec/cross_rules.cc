@@ -1,0 +1,67 @@
+#include "common/spec/cross_rules.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+
+namespace tandem::spec {
+namespace {
+
+template <typename... Parts>
+std::optional<Violation> Broken(absl::string_view key, const Parts&... parts) {
+  return Violation{std::string(key), absl::StrCat(key, ": ", parts...)};
+}
+
+std::optional<Violation> NameIsPlain(const v1::JobSpec& spec) {
+  constexpr size_t kLongestName = 63;
+  const auto is_plain = [](char c) {
+    return absl::ascii_isalnum(c) || c == '.' || c == '_' || c == '-';
+  };
+  if (spec.name().size() > kLongestName) {
+    return Broken("name", spec.name().size(), " characters are too many: at most ", kLongestName);
+  }
+  const auto odd = std::find_if_not(spec.name().begin(), spec.name().end(), is_plain);
+  if (odd == spec.name().end()) return std::nullopt;
+  return Broken("name", "character ", odd - spec.name().begin() + 1,
+                " is not a letter, a digit, '.', '_' or '-'");
+}
+
+std::optional<Violation> LogicalRanksArePowerOfTwo(const v1::JobSpec& spec) {
+  const uint32_t ranks = spec.logical_ranks();
+  if (std::has_single_bit(ranks)) return std::nullopt;
+  return Broken("logical_ranks", ranks, " is not a power of two: ", std::bit_floor(ranks), " and ",
+                std::bit_ceil(ranks), " are the nearest");
+}
+
+std::optional<Violation> EveryWorkerHasLogicalRank(const v1::JobSpec& spec) {
+  if (spec.workers() <= spec.logical_ranks()) return std::nullopt;
+  return Broken("workers", spec.workers(), " is more than logical_ranks (", spec.logical_ranks(),
+                "): every worker executes at least one");
+}
+
+std::optional<Violation> EveryLogicalRankHasShare(const v1::JobSpec& spec) {
+  if (spec.logical_ranks() <= spec.global_batch_size()) return std::nullopt;
+  return Broken("global_batch_size", spec.global_batch_size(), " is less than logical_ranks (",
+                spec.logical_ranks(), "): every logical rank needs a share");
+}
+
+}  // namespace
+
+const std::vector<CrossRule>& CrossRules() {
+  static const auto& rules = *new std::vector<CrossRule>{
+      {"`name` has only letters, digits, `.`, `_` and `-`, at most 63.", NameIsPlain},
+      {"`logical_ranks` is a power of two.", LogicalRanksArePowerOfTwo},
+      {"`workers` is at most `logical_ranks`.", EveryWorkerHasLogicalRank},
+      {"`logical_ranks` is at most `global_batch_size`.", EveryLogicalRankHasShare},
+  };
+  return rules;
+}
+
+uint32_t DefaultLogicalRanks(uint32_t workers) {
+  // bit_ceil has no value beyond; such a number of workers is refused by its bound.
+  return std::bit_ceil(std::min(workers, uint32_t{1} << 31));
+}
+
+}  // namespace tandem::spec

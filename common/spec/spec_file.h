@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tandem/v1/spec.pb.h"
+
+namespace tandem::spec {
+
+// Reads a specification file ("-": standard input), applies the settings of the command line in
+// order (ApplySetting), and checks the result. Relative paths are made absolute: those in the file
+// from the file's folder, those in settings from the working directory. Defaults are not filled in.
+//   InvalidArgument  one line that begins with the place of the mistake.
+//   NotFound         no such file, or it cannot be read.
+absl::StatusOr<v1::JobSpec> LoadSpec(const std::string& path,
+                                     const std::vector<std::string>& settings);
+
+// Makes every relative path in the specification absolute, as seen from `folder`.
+void ResolvePaths(const std::string& folder, v1::JobSpec* spec);
+
+}  // namespace tandem::spec

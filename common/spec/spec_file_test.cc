@@ -1,0 +1,94 @@
+#include "common/spec/spec_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "common/spec/sample_spec.h"
+#include "common/spec/yaml_writer.h"
+
+namespace tandem::spec {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class LoadSpecTest : public testing::Test {
+ protected:
+  LoadSpecTest() {
+    std::string pattern = testing::TempDir() + "spec-XXXXXX";
+    folder_ = mkdtemp(pattern.data());
+  }
+  ~LoadSpecTest() override { std::filesystem::remove_all(folder_); }
+
+  std::string Write(const std::string& text) {
+    const std::string path = folder_ + "/job.yaml";
+    std::ofstream(path, std::ios::binary) << text;
+    return path;
+  }
+  std::string WriteWithPath(const std::string& data_path) {
+    v1::JobSpec spec = SampleSpec();
+    spec.mutable_data()->mutable_csv()->set_path(data_path);
+    return Write(WriteYaml(spec));
+  }
+
+  std::string folder_;
+};
+
+TEST_F(LoadSpecTest, RelativePath_IsTakenFromTheFolderOfTheFile) {
+  const auto spec = LoadSpec(WriteWithPath("../data/./digits.csv"), {});
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  const auto expected = std::filesystem::path(folder_).parent_path() / "data/digits.csv";
+  EXPECT_EQ(spec->data().csv().path(), expected.string());
+}
+
+TEST_F(LoadSpecTest, AbsolutePath_Stays) {
+  const auto spec = LoadSpec(WriteWithPath("/data/digits.csv"), {});
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  EXPECT_EQ(spec->data().csv().path(), "/data/digits.csv");
+}
+
+TEST_F(LoadSpecTest, PathInSetting_IsTakenFromTheWorkingDirectory) {
+  const auto spec = LoadSpec(WriteWithPath("digits.csv"), {"data.csv.path=mine.csv", "workers=2"});
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  EXPECT_EQ(spec->data().csv().path(), (std::filesystem::current_path() / "mine.csv").string());
+}
+
+TEST(Examples, EverySpec_IsValidAndItsDataIsThere) {
+  int specs = 0;
+  for (const auto& file : std::filesystem::directory_iterator(TANDEM_SOURCE_DIR "/examples")) {
+    if (file.path().extension() != ".yaml") continue;
+    ++specs;
+    const auto spec = LoadSpec(file.path().string(), {});
+    ASSERT_TRUE(spec.ok()) << spec.status();
+    EXPECT_TRUE(std::filesystem::exists(spec->data().csv().path())) << file.path();
+  }
+  EXPECT_GT(specs, 0);
+}
+
+TEST_F(LoadSpecTest, MissingFile_IsNotFoundAndNamed) {
+  const auto spec = LoadSpec(folder_ + "/none.yaml", {});
+  EXPECT_EQ(spec.status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(spec.status().message()),
+              StartsWith(folder_ + "/none.yaml: No such file"));
+}
+
+TEST_F(LoadSpecTest, Folder_IsRefused) {
+  EXPECT_THAT(std::string(LoadSpec(folder_, {}).status().message()), HasSubstr("is a folder"));
+}
+
+TEST_F(LoadSpecTest, EndlessFile_IsRefusedWithoutReadingOn) {
+  EXPECT_THAT(std::string(LoadSpec("/dev/zero", {}).status().message()),
+              StartsWith("/dev/zero: longer than"));
+}
+
+TEST_F(LoadSpecTest, MistakeInFile_NamesFileAndLine) {
+  const std::string path = Write("name: digits\nnmae: 1\n");
+  EXPECT_THAT(std::string(LoadSpec(path, {}).status().message()),
+              StartsWith(path + ":2:1: nmae: unknown key, did you mean name?"));
+}
+
+}  // namespace
+}  // namespace tandem::spec

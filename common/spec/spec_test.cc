@@ -1,0 +1,202 @@
+#include "common/spec/spec.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/util/message_differencer.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "common/spec/sample_spec.h"
+
+namespace tandem::spec {
+namespace {
+
+using google::protobuf::util::MessageDifferencer;
+using ::testing::StartsWith;
+
+TEST(Validate, SampleSpec_IsAcceptedWithAndWithoutDefaults) {
+  v1::JobSpec spec = SampleSpec();
+  EXPECT_EQ(Validate(spec), absl::OkStatus());
+  FillDefaults(&spec);
+  EXPECT_EQ(Validate(spec), absl::OkStatus());
+}
+
+struct BadSpec {
+  std::string label;
+  std::function<void(v1::JobSpec*)> breaks;
+  std::string key;
+};
+
+void PrintTo(const BadSpec& bad, std::ostream* out) { *out << bad.label; }
+
+class ValidateBadSpec : public testing::TestWithParam<BadSpec> {};
+
+TEST_P(ValidateBadSpec, NamesTheKeyOnOneLine) {
+  v1::JobSpec spec = SampleSpec();
+  GetParam().breaks(&spec);
+  const auto violation = FindViolation(spec);
+  ASSERT_TRUE(violation);
+  EXPECT_EQ(violation->key, GetParam().key);
+  const absl::Status status = Validate(spec);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message().find('\n'), absl::string_view::npos);
+}
+
+v1::AdamW* AdamW(v1::JobSpec* spec) { return spec->mutable_optimizer()->mutable_adamw(); }
+v1::Mlp* Mlp(v1::JobSpec* spec) { return spec->mutable_model()->mutable_mlp(); }
+
+INSTANTIATE_TEST_SUITE_P(
+    Rules, ValidateBadSpec,
+    testing::Values(
+        BadSpec{"NoName", [](auto* s) { s->clear_name(); }, "name"},
+        BadSpec{"NameWithSpace", [](auto* s) { s->set_name("my job"); }, "name"},
+        BadSpec{"NameWithNewline", [](auto* s) { s->set_name("a\nb"); }, "name"},
+        BadSpec{"NameOf64", [](auto* s) { s->set_name(std::string(64, 'a')); }, "name"},
+        BadSpec{"NoBatch", [](auto* s) { s->clear_global_batch_size(); }, "global_batch_size"},
+        BadSpec{"HugeBatch", [](auto* s) { s->set_global_batch_size(1u << 31); },
+                "global_batch_size"},
+        BadSpec{"NoWorkers", [](auto* s) { s->set_workers(0); }, "workers"},
+        BadSpec{"MaxWorkers", [](auto* s) { s->set_workers(4294967295u); }, "workers"},
+        BadSpec{"ThreeLogicalRanks", [](auto* s) { s->set_logical_ranks(3); }, "logical_ranks"},
+        BadSpec{"MoreWorkersThanLogicalRanks",
+                [](auto* s) {
+                  s->set_workers(4);
+                  s->set_logical_ranks(2);
+                },
+                "workers"},
+        BadSpec{"BatchSmallerThanWorkers",
+                [](auto* s) {
+                  s->set_workers(2);
+                  s->set_global_batch_size(1);
+                },
+                "global_batch_size"},
+        BadSpec{"BatchSmallerThanRoundedUpWorkers",
+                [](auto* s) {
+                  s->set_workers(5);
+                  s->set_global_batch_size(7);
+                },
+                "global_batch_size"},
+        BadSpec{"NoLength", [](auto* s) { s->clear_epochs(); }, ""},
+        BadSpec{"TwoLengths", [](auto* s) { s->set_steps(5); }, "epochs"},
+        BadSpec{"NoData", [](auto* s) { s->clear_data(); }, "data"},
+        BadSpec{"NoKindOfData", [](auto* s) { s->mutable_data()->clear_csv(); }, "data"},
+        BadSpec{"NoPath", [](auto* s) { s->mutable_data()->mutable_csv()->clear_path(); },
+                "data.csv.path"},
+        BadSpec{"OneClass", [](auto* s) { s->mutable_data()->mutable_csv()->set_classes(1); },
+                "data.csv.classes"},
+        BadSpec{"LabelColumnMinusTwo",
+                [](auto* s) { s->mutable_data()->mutable_csv()->set_label_column(-2); },
+                "data.csv.label_column"},
+        BadSpec{"ScaleInfinite",
+                [](auto* s) { s->mutable_data()->mutable_csv()->set_scale(INFINITY); },
+                "data.csv.scale"},
+        BadSpec{"NoKindOfModel", [](auto* s) { s->mutable_model()->clear_mlp(); }, "model"},
+        BadSpec{"EmptyLayer", [](auto* s) { Mlp(s)->add_hidden(0); }, "model.mlp.hidden[1]"},
+        BadSpec{"DropoutOfOne", [](auto* s) { Mlp(s)->set_dropout(1); }, "model.mlp.dropout"},
+        BadSpec{"ActivationOfNewerClient",
+                [](auto* s) { Mlp(s)->set_activation(static_cast<v1::Activation>(77)); },
+                "model.mlp.activation"},
+        BadSpec{"LossUnspecified", [](auto* s) { s->set_loss(v1::LOSS_UNSPECIFIED); }, "loss"},
+        BadSpec{"NoLearningRate", [](auto* s) { AdamW(s)->clear_lr(); }, "optimizer.adamw.lr"},
+        BadSpec{"LearningRateNan",
+                [](auto* s) { AdamW(s)->set_lr(std::numeric_limits<double>::quiet_NaN()); },
+                "optimizer.adamw.lr"},
+        BadSpec{"LearningRateNegative", [](auto* s) { AdamW(s)->set_lr(-1); },
+                "optimizer.adamw.lr"},
+        BadSpec{"EpsZero", [](auto* s) { AdamW(s)->set_eps(0); }, "optimizer.adamw.eps"},
+        BadSpec{"HoldoutOfAll", [](auto* s) { s->mutable_evaluate()->set_holdout(1); },
+                "evaluate.holdout"},
+        BadSpec{"EvaluateWithoutHoldout", [](auto* s) { s->mutable_evaluate(); },
+                "evaluate.holdout"},
+        BadSpec{"KeyOfNewerClient",
+                [](auto* s) {
+                  s->mutable_data()
+                      ->GetReflection()
+                      ->MutableUnknownFields(s->mutable_data())
+                      ->AddVarint(999, 1);
+                },
+                "data"}),
+    [](const auto& info) { return info.param.label; });
+
+TEST(Validate, BatchSmallerThanLogicalRanks_SaysBothNumbers) {
+  v1::JobSpec spec = SampleSpec();
+  spec.set_workers(2);
+  spec.set_global_batch_size(1);
+  EXPECT_EQ(
+      Validate(spec).message(),
+      "global_batch_size: 1 is less than logical_ranks (2): every logical rank needs a share");
+}
+
+TEST(Validate, BatchEqualToLogicalRanks_IsAccepted) {
+  v1::JobSpec spec = SampleSpec();
+  spec.set_workers(2);
+  spec.set_global_batch_size(2);
+  EXPECT_EQ(Validate(spec), absl::OkStatus());
+}
+
+TEST(Validate, EmptySpec_IsRefused) {
+  EXPECT_THAT(std::string(Validate(v1::JobSpec()).message()), StartsWith("name: required"));
+}
+
+TEST(FillDefaults, SampleSpec_GivesWhatSpecProtoSays) {
+  v1::JobSpec spec = SampleSpec();
+  FillDefaults(&spec);
+  EXPECT_EQ(spec.workers(), 1u);
+  EXPECT_EQ(spec.logical_ranks(), 1u);
+  EXPECT_TRUE(spec.has_seed());
+  EXPECT_EQ(spec.threads_per_rank(), 1u);
+  EXPECT_EQ(spec.loss(), v1::LOSS_CROSS_ENTROPY);
+  EXPECT_EQ(spec.reduction(), v1::REDUCTION_TREE);
+  EXPECT_TRUE(spec.data().shuffle());
+  EXPECT_EQ(spec.data().csv().label_column(), -1);
+  EXPECT_EQ(spec.data().csv().scale(), 1.0);
+  EXPECT_EQ(spec.model().mlp().activation(), v1::ACTIVATION_RELU);
+  EXPECT_EQ(spec.optimizer().adamw().beta2(), 0.999);
+  EXPECT_EQ(spec.optimizer().adamw().eps(), 1e-8);
+  EXPECT_FALSE(spec.has_evaluate());
+  EXPECT_FALSE(spec.has_steps());
+}
+
+TEST(FillDefaults, LogicalRanks_AreWorkersRoundedUp) {
+  for (const auto& [workers, expected] :
+       std::vector<std::pair<uint32_t, uint32_t>>{{1, 1}, {2, 2}, {3, 4}, {4, 4}, {5, 8}}) {
+    v1::JobSpec spec = SampleSpec();
+    spec.set_workers(workers);
+    FillDefaults(&spec);
+    EXPECT_EQ(spec.logical_ranks(), expected) << workers;
+  }
+}
+
+TEST(FillDefaults, GivenValues_Stay) {
+  v1::JobSpec spec = SampleSpec();
+  spec.set_workers(2);
+  spec.set_logical_ranks(8);
+  spec.mutable_data()->set_shuffle(false);
+  spec.mutable_optimizer()->mutable_adamw()->set_weight_decay(0);
+  FillDefaults(&spec);
+  EXPECT_EQ(spec.logical_ranks(), 8u);
+  EXPECT_FALSE(spec.data().shuffle());
+  EXPECT_EQ(spec.optimizer().adamw().weight_decay(), 0);
+}
+
+TEST(FillDefaults, Twice_ChangesNothing) {
+  v1::JobSpec once = SampleSpec();
+  FillDefaults(&once);
+  v1::JobSpec twice = once;
+  FillDefaults(&twice);
+  EXPECT_TRUE(MessageDifferencer::Equals(once, twice));
+}
+
+TEST(FillDefaults, EmptyOrAbsurdSpec_DoesNotCrash) {
+  v1::JobSpec empty;
+  FillDefaults(&empty);
+  v1::JobSpec absurd;
+  absurd.set_workers(4294967295u);
+  FillDefaults(&absurd);
+  EXPECT_FALSE(Validate(absurd).ok());
+}
+
+}  // namespace
+}  // namespace tandem::spec
