@@ -1,0 +1,113 @@
+#include "server/core/cause.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+
+namespace tandem::core {
+namespace {
+
+constexpr size_t kNamedRanks = 3;
+
+std::string Where(uint64_t step, v1::Phase phase) {
+  std::string name = v1::Phase_Name(phase);
+  if (name.empty() || phase == v1::PHASE_UNSPECIFIED) return absl::StrCat("at step ", step);
+  return absl::StrCat("at step ", step, " (",
+                      absl::AsciiStrToLower(absl::StripPrefix(name, "PHASE_")), ")");
+}
+
+v1::Cause CauseOf(v1::CauseCode code, const v1::RankStatus& rank, std::string message) {
+  v1::Cause cause;
+  cause.set_code(code);
+  cause.set_message(std::move(message));
+  cause.set_rank(rank.rank());
+  cause.set_step(rank.step());
+  cause.set_phase(rank.phase());
+  return cause;
+}
+
+v1::Cause CauseOf(v1::CauseCode code, const v1::RankExited& exit, std::string message) {
+  v1::Cause cause;
+  cause.set_code(code);
+  cause.set_message(std::move(message));
+  cause.set_rank(exit.rank());
+  cause.set_step(exit.step());
+  cause.set_phase(exit.phase());
+  cause.set_exit_code(exit.exit_code());
+  cause.set_signal(exit.signal());
+  *cause.mutable_last_lines() = exit.last_lines();
+  return cause;
+}
+
+std::string HowItEnded(const v1::RankExited& exit) {
+  if (exit.signal() != 0) return absl::StrCat("was killed by signal ", exit.signal());
+  if (exit.exit_code() != 0) return absl::StrCat("exited with code ", exit.exit_code());
+  return "exited with code 0 before it had finished";
+}
+
+}  // namespace
+
+v1::Cause FailureReported(const v1::RankStatus& rank, const v1::RankFailure& failure) {
+  const std::string who = absl::StrCat("rank ", rank.rank(), ": ");
+  switch (failure.code()) {
+    case v1::CAUSE_CODE_BAD_INPUT:  // The same on every rank, and its text names the place.
+      return CauseOf(failure.code(), rank, failure.message());
+    case v1::CAUSE_CODE_PEER_LOST:
+      return CauseOf(failure.code(), rank, who + failure.message());
+    default:
+      return CauseOf(v1::CAUSE_CODE_RANK_ERROR, rank, who + failure.message());
+  }
+}
+
+v1::Cause NoMasterPort(const v1::RankStatus& rank) {
+  return CauseOf(v1::CAUSE_CODE_RANK_ERROR, rank,
+                 absl::StrCat("rank ", rank.rank(), " announced no port to meet on (worker ",
+                              rank.worker(), ")"));
+}
+
+v1::Cause RankDied(const v1::RankExited& exit) {
+  return CauseOf(v1::CAUSE_CODE_RANK_DIED, exit,
+                 absl::StrCat("rank ", exit.rank(), " ", HowItEnded(exit), " ",
+                              Where(exit.step(), exit.phase())));
+}
+
+v1::Cause RankStopped(const v1::RankStatus& rank, const v1::RankExited& exit) {
+  return CauseOf(v1::CAUSE_CODE_WORKER_LOST, exit,
+                 absl::StrCat("worker ", rank.worker(), " stopped rank ", rank.rank(), " ",
+                              Where(exit.step(), exit.phase())));
+}
+
+v1::Cause WorkerLost(const v1::RankStatus& rank, absl::string_view why) {
+  return CauseOf(v1::CAUSE_CODE_WORKER_LOST, rank,
+                 absl::StrCat("worker ", rank.worker(), " was lost with rank ", rank.rank(), " ",
+                              Where(rank.step(), rank.phase()), ": ", why));
+}
+
+v1::Cause PrepareTimedOut(const std::vector<const v1::RankStatus*>& missing, int world_size,
+                          absl::Duration waited) {
+  std::vector<std::string> names;
+  for (const v1::RankStatus* rank : missing) {
+    if (names.size() == kNamedRanks) break;
+    names.push_back(absl::StrCat("rank ", rank->rank(), " of ", world_size, " is missing (worker ",
+                                 rank->worker(), ")"));
+  }
+  std::string message = absl::StrJoin(names, ", ");
+  if (missing.size() > kNamedRanks) {
+    absl::StrAppend(&message, " and ", missing.size() - kNamedRanks, " more");
+  }
+  absl::StrAppend(&message, ": not ready after ", absl::FormatDuration(waited));
+  return CauseOf(v1::CAUSE_CODE_PREPARE_TIMEOUT, *missing.front(), std::move(message));
+}
+
+v1::Cause DigestsDiffer(const v1::RankStatus& rank) {
+  return CauseOf(v1::CAUSE_CODE_DIGEST_MISMATCH, rank,
+                 absl::StrCat("rank ", rank.rank(), " (worker ", rank.worker(),
+                              ") ended with other parameters than rank 0"));
+}
+
+}  // namespace tandem::core

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "tandem/v1/job.pb.h"
+#include "tandem/v1/trainer.pb.h"
+#include "tandem/v1/worker.pb.h"
+
+// Why an attempt ended, each in one sentence that says who, what and where. Attempt number and time
+// are left to whoever keeps the cause.
+namespace tandem::core {
+
+// `rank` said so itself. A code that a rank has no business with counts as RANK_ERROR.
+v1::Cause FailureReported(const v1::RankStatus& rank, const v1::RankFailure& failure);
+// `rank` announced a meeting point that nobody can reach.
+v1::Cause NoMasterPort(const v1::RankStatus& rank);
+// The process ended without saying why.
+v1::Cause RankDied(const v1::RankExited& exit);
+// Its agent stopped the process, and not because the coordinator had asked for it.
+v1::Cause RankStopped(const v1::RankStatus& rank, const v1::RankExited& exit);
+v1::Cause WorkerLost(const v1::RankStatus& rank, absl::string_view why);
+// Names at most three of `missing`, which is not empty.
+v1::Cause PrepareTimedOut(const std::vector<const v1::RankStatus*>& missing, int world_size,
+                          absl::Duration waited);
+// `rank` ended with other parameters than rank 0.
+v1::Cause DigestsDiffer(const v1::RankStatus& rank);
+
+}  // namespace tandem::core

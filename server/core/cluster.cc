@@ -1,0 +1,147 @@
+#include "server/core/cluster.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "common/proto_time.h"
+#include "common/version.h"
+
+namespace tandem::core {
+namespace {
+
+absl::Status Refused(const v1::Register& registration, absl::string_view why) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("worker '", registration.name(), "' cannot register: ", why));
+}
+
+}  // namespace
+
+absl::Status CheckRegistration(const v1::Register& registration) {
+  if (registration.protocol_version() != kProtocolVersion) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "worker '", registration.name(), "' speaks protocol ", registration.protocol_version(),
+        ", this coordinator speaks ", kProtocolVersion, ": upgrade the older of the two"));
+  }
+  if (registration.name().empty()) return Refused(registration, "it has no name");
+  if (registration.incarnation().empty()) return Refused(registration, "it has no incarnation");
+  if (registration.advertise_address().empty()) {
+    return Refused(registration, "it has no address on which other hosts reach it");
+  }
+  if (registration.slots().empty()) return Refused(registration, "it has no slots");
+  std::set<std::string> unused;
+  for (const std::string& slot : registration.slots()) {
+    if (slot.empty()) return Refused(registration, "a slot has no name");
+    if (!unused.insert(slot).second)
+      return Refused(registration, "slot " + slot + " is there twice");
+  }
+  for (const v1::RunningRank& rank : registration.running()) {
+    if (unused.erase(rank.slot()) == 0) {
+      return Refused(registration,
+                     absl::StrCat("slot '", rank.slot(), "' of its running rank ", rank.rank(),
+                                  " of ", rank.job_id(), " is unknown or used twice"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+const Worker* Cluster::Find(const WorkerName& name) const {
+  const auto it = workers_.find(name);
+  return it == workers_.end() ? nullptr : &it->second;
+}
+
+void Cluster::Connect(const v1::Register& registration, ConnectionId connection, Moment now) {
+  Worker worker{.name = WorkerName(registration.name()),
+                .incarnation = Incarnation(registration.incarnation()),
+                .connection = connection,
+                .host = registration.host(),
+                .advertise_address = registration.advertise_address(),
+                .version = registration.version(),
+                .slots = {},
+                .connected_at = now.wall,
+                .heard = now.steady};
+  for (const std::string& slot : registration.slots()) worker.slots.push_back({slot, std::nullopt});
+  const WorkerName name = worker.name;
+  workers_.emplace(name, std::move(worker));
+  for (const v1::RunningRank& rank : registration.running()) {
+    Occupy({name, rank.slot()},
+           {JobId(rank.job_id()), AttemptNumber(rank.attempt()), Rank(rank.rank())});
+  }
+}
+
+std::vector<RankId> Cluster::Remove(const WorkerName& name) {
+  std::vector<RankId> ranks;
+  for (const Worker::Slot& slot : workers_.at(name).slots) {
+    if (slot.occupant) ranks.push_back(*slot.occupant);
+  }
+  workers_.erase(name);
+  return ranks;
+}
+
+bool Cluster::Hear(const WorkerName& name, const Incarnation& incarnation, Moment now) {
+  const auto it = workers_.find(name);
+  if (it == workers_.end() || it->second.incarnation != incarnation) return false;
+  it->second.heard = now.steady;
+  return true;
+}
+
+std::vector<WorkerName> Cluster::SilentSince(absl::Duration deadline) const {
+  std::vector<WorkerName> silent;
+  for (const auto& [name, worker] : workers_) {
+    if (worker.heard <= deadline) silent.push_back(name);
+  }
+  return silent;
+}
+
+void Cluster::Occupy(const Placement& place, const RankId& rank) {
+  for (Worker::Slot& slot : workers_.at(place.worker).slots) {
+    if (slot.name == place.slot) slot.occupant = rank;
+  }
+}
+
+bool Cluster::Free(const WorkerName& name, const RankId& rank) {
+  const auto it = workers_.find(name);
+  if (it == workers_.end()) return false;
+  bool found = false;
+  for (Worker::Slot& slot : it->second.slots) {
+    if (slot.occupant != rank) continue;
+    slot.occupant.reset();
+    found = true;
+  }
+  return found;
+}
+
+std::vector<WorkerSlots> Cluster::Slots() const {
+  std::vector<WorkerSlots> all;
+  for (const auto& [name, worker] : workers_) {
+    WorkerSlots slots{name, {}, static_cast<uint32_t>(worker.slots.size())};
+    for (const Worker::Slot& slot : worker.slots) {
+      if (!slot.occupant) slots.free.push_back(slot.name);
+    }
+    all.push_back(std::move(slots));
+  }
+  return all;
+}
+
+v1::Worker ViewOf(const Worker& worker) {
+  v1::Worker proto;
+  proto.set_name(worker.name.value());
+  proto.set_incarnation(worker.incarnation.value());
+  proto.set_host(worker.host);
+  proto.set_state(v1::WORKER_STATE_CONNECTED);
+  proto.set_version(worker.version);
+  *proto.mutable_connected_at() = ToProto(worker.connected_at);
+  for (const Worker::Slot& slot : worker.slots) {
+    v1::SlotStatus& status = *proto.add_slots();
+    status.set_name(slot.name);
+    if (!slot.occupant) continue;
+    status.set_job_id(slot.occupant->job.value());
+    status.set_attempt(slot.occupant->attempt.value());
+    status.set_rank(slot.occupant->rank.value());
+  }
+  return proto;
+}
+
+}  // namespace tandem::core

@@ -1,0 +1,127 @@
+// The part of the Coordinator that hears what workers say about their ranks.
+
+#include <cstdint>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include "server/core/cause.h"
+#include "server/core/coordinator.h"
+
+namespace tandem::core {
+namespace {
+
+constexpr absl::string_view kStale = "the attempt is over";
+
+bool IsPort(uint32_t number) {
+  return number > 0 && number <= std::numeric_limits<uint16_t>::max();
+}
+
+const v1::RankStatus& StatusOf(const Job& job, Rank rank) {
+  return job.view().ranks(static_cast<int>(rank.value()));
+}
+
+}  // namespace
+
+Coordinator::Run* Coordinator::FindRun(const JobId& job, AttemptNumber attempt) {
+  const auto it = runs_.find(job);
+  return it == runs_.end() || it->second.attempt.number() != attempt ? nullptr : &it->second;
+}
+
+template <typename Message>
+Coordinator::Run* Coordinator::FindRun(const WorkerName& worker, const Message& message) {
+  Run* run = FindRun(JobId(message.job_id()), AttemptNumber(message.attempt()));
+  return run != nullptr && run->attempt.Runs(Rank(message.rank()), worker) ? run : nullptr;
+}
+
+void Coordinator::OnHeartbeat(const WorkerName& worker, const v1::Heartbeat& heartbeat) {
+  std::set<std::pair<JobId, AttemptNumber>> stale;
+  for (const v1::RankPosition& position : heartbeat.ranks()) {
+    const JobId job(position.job_id());
+    const AttemptNumber attempt(position.attempt());
+    if (FindRun(job, attempt) == nullptr) stale.emplace(job, attempt);
+    Run* run = FindRun(worker, position);
+    if (run == nullptr) continue;
+    const Rank rank(position.rank());
+    const bool moved = run->job.SetPosition(rank, position.step(), position.phase());
+    const bool rated = rank == Rank(0) && run->job.RefreshRate(now_);
+    if (moved || rated) Changed(run->job);
+  }
+  for (const auto& [job, attempt] : stale) SendAbort(worker, job, attempt, kStale);
+}
+
+void Coordinator::OnPrepared(const WorkerName& worker, const v1::RankPrepared& prepared) {
+  const JobId job(prepared.job_id());
+  const AttemptNumber attempt(prepared.attempt());
+  if (FindRun(job, attempt) == nullptr) return SendAbort(worker, job, attempt, kStale);
+  Run* run = FindRun(worker, prepared);
+  if (run == nullptr || run->attempt.state() != Attempt::State::kPreparing) return;
+  const Rank rank(prepared.rank());
+  run->job.SetProcess(rank, prepared.pid());
+  Changed(run->job);
+  if (rank == Rank(0) && !IsPort(prepared.prepared().master_port())) {
+    return Fail(*run, NoMasterPort(StatusOf(run->job, rank)));
+  }
+  run->attempt.SetPrepared(rank, prepared.prepared());
+  if (run->attempt.AllPrepared()) StartTraining(*run);
+}
+
+void Coordinator::OnReport(const WorkerName& worker, const v1::RankReport& report) {
+  Run* run = FindRun(worker, report);
+  if (run == nullptr) return;
+  const Rank rank(report.rank());
+  if (report.has_failure()) return OnFailure(*run, rank, report.failure());
+  if (run->attempt.state() == Attempt::State::kPreparing) return;
+  if (report.has_progress() && rank == Rank(0)) return OnProgress(*run, report.progress());
+  if (report.has_finished()) return OnFinished(*run, rank, report.finished());
+}
+
+void Coordinator::OnProgress(Run& run, const v1::RankProgress& progress) {
+  run.job.AddProgress(progress, now_);
+  StepsDone done{static_cast<uint64_t>(progress.samples_size()), 0};
+  for (const v1::StepSample& sample : progress.samples()) done.samples += sample.count();
+  effects_.push_back(RecordHistory{run.job.id(), progress});
+  effects_.push_back(done);
+  Changed(run.job);
+}
+
+void Coordinator::OnFinished(Run& run, Rank rank, const v1::RankFinished& finished) {
+  run.attempt.SetFinished(rank, finished.parameter_digest());
+  if (run.attempt.state() != Attempt::State::kRunning || !run.attempt.AllFinished()) return;
+  if (const auto deviating = run.attempt.Deviating()) {
+    Fail(run, DigestsDiffer(StatusOf(run.job, *deviating)));
+  }
+}
+
+void Coordinator::OnFailure(Run& run, Rank rank, const v1::RankFailure& failure) {
+  run.attempt.SetExplained(rank);
+  Fail(run, FailureReported(StatusOf(run.job, rank), failure));
+}
+
+void Coordinator::OnExited(const WorkerName& worker, const v1::RankExited& exit) {
+  const Rank rank(exit.rank());
+  if (cluster_.Free(worker, {JobId(exit.job_id()), AttemptNumber(exit.attempt()), rank})) {
+    schedule_due_ = true;
+  }
+  Run* run = FindRun(worker, exit);
+  if (run == nullptr) return;
+  run->job.SetPosition(rank, exit.step(), exit.phase());
+  Changed(run->job);
+  run->attempt.SetGone(rank);
+  JudgeExit(*run, exit);
+  run->job.AddLastLines(exit);
+  if (run->attempt.AllGone()) Conclude(*run);
+}
+
+void Coordinator::JudgeExit(Run& run, const v1::RankExited& exit) {
+  const Rank rank(exit.rank());
+  if (exit.has_failure()) return OnFailure(run, rank, exit.failure());
+  const bool clean = exit.exit_code() == 0 && exit.signal() == 0;
+  if ((clean && run.attempt.Finished(rank)) || run.attempt.Explained(rank)) return;
+  if (!exit.aborted()) return Fail(run, RankDied(exit));
+  if (run.attempt.state() != Attempt::State::kEnding) {
+    Fail(run, RankStopped(StatusOf(run.job, rank), exit));
+  }
+}
+
+}  // namespace tandem::core

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+
+#include "common/ids.h"
+#include "tandem/v1/spec.pb.h"
+#include "tandem/v1/worker.pb.h"
+
+// Things that happened, as the shell tells them to the Coordinator.
+namespace tandem::core {
+
+// One stream of one worker; never used again for another.
+using ConnectionId = Id<struct ConnectionIdTag, uint64_t>;
+
+// A new job. Ignored when `id`, or a `request_id` that is not empty, is already known: a retry.
+struct JobSubmitted {
+  JobId id;
+  // Valid, with all defaults filled in.
+  v1::JobSpec spec;
+  std::string request_id;
+};
+
+// The first PersistJob of a submission could not be carried out, and nothing after it in that list
+// was: the job is forgotten.
+struct JobWithdrawn {
+  JobId id;
+};
+
+// Ignored when CheckCancel would refuse it.
+struct CancelRequested {
+  JobId id;
+};
+
+// Answered by a Registered message or a CloseWorker, always.
+struct WorkerConnected {
+  v1::Register registration;
+  ConnectionId connection;
+};
+
+// Ignored when the worker has been refused, lost or replaced meanwhile.
+struct WorkerDisconnected {
+  WorkerName worker;
+  Incarnation incarnation;
+  ConnectionId connection;
+  std::string reason;
+};
+
+// A heartbeat, rank_prepared, rank_report or rank_exited; others are ignored.
+struct WorkerMessage {
+  WorkerName worker;
+  Incarnation incarnation;
+  v1::WorkerToCoordinator message;
+};
+
+// To be told a few times a second, after what had arrived by then: a message that waited in a queue
+// while the process was held up renews its worker's lease first.
+struct TimePassed {};
+
+using Event = std::variant<JobSubmitted, JobWithdrawn, CancelRequested, WorkerConnected,
+                           WorkerDisconnected, WorkerMessage, TimePassed>;
+
+}  // namespace tandem::core

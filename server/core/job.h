@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "common/clock.h"
+#include "common/ids.h"
+#include "server/core/event.h"
+#include "server/core/scheduler.h"
+#include "server/core/step_rate.h"
+#include "tandem/v1/job.pb.h"
+#include "tandem/v1/journal.pb.h"
+#include "tandem/v1/trainer.pb.h"
+#include "tandem/v1/worker.pb.h"
+
+namespace tandem::core {
+
+// A job and its states. Its verbs are the only writers of the state.
+//
+//                          +--------3--------+
+//                          v                 |
+//   submitted --1--> QUEUED --2--> PREPARING --4--> RUNNING --5--> SUCCEEDED
+//                      |  ^            |              |  |
+//                      |  +-----3------|--------------+  |
+//                      |               |                 +----6--> FAILED
+//                      |               +-----------------+----7--> CANCELLING --8--> CANCELLED
+//                      +-----------------------------------------------9-----------> CANCELLED
+//
+//   1  constructor
+//   2  StartAttempt  all slots are granted; the attempt number rises
+//   3  Requeue       the coordinator was restarted
+//   4  Run           every rank is ready
+//   5  Succeed       every rank has finished and exited, with the same parameters
+//   6  Fail          from PREPARING too: a cause is set and no process is left, or those left do
+//   not answer 7  Cancel        a cancel was asked for 8  FinishCancel  as 6 9  Cancel        no
+//   process to wait for
+//
+// A verb without an edge from the present state returns false and changes nothing.
+class Job {
+ public:
+  Job(uint64_t sequence, const JobSubmitted& submission, Moment now);
+  // As it was when the record was written.
+  Job(v1::JobRecord record, Moment now);
+
+  // What clients see.
+  const v1::Job& view() const { return view_; }
+  v1::JobRecord Record() const;
+  JobId id() const { return JobId(view_.id()); }
+  uint64_t sequence() const { return sequence_; }
+  const std::string& request_id() const { return request_id_; }
+  v1::JobState state() const { return view_.state(); }
+  AttemptNumber attempt() const { return AttemptNumber(view_.attempt()); }
+  bool ended() const;
+  // The cause of the present attempt's end is known.
+  bool HasCause() const;
+
+  // Rank r gets the r-th place.
+  bool StartAttempt(const std::vector<Placement>& places, Moment now);
+  bool Requeue();
+  bool Run(const v1::Prepared& meeting_point, Moment now);
+  bool Succeed(const std::string& digest, Moment now);
+  bool Fail(Moment now);
+  bool Cancel(Moment now);
+  bool FinishCancel(Moment now);
+
+  // Keeps the first cause of the present attempt, PEER_LOST only until another one comes: a
+  // survivor often reports its dead peer sooner than the peer's agent does. False: not kept, or not
+  // PREPARING or RUNNING.
+  bool SetCause(v1::Cause cause, Moment now);
+  // What the rank wrote last, when its end is the cause and came without.
+  void AddLastLines(const v1::RankExited& exit);
+
+  // Facts about the present attempt. False: nothing changed.
+  bool SetWaitingReason(const std::string& reason);
+  bool SetPosition(Rank rank, uint64_t step, v1::Phase phase);
+  void SetProcess(Rank rank, int64_t pid) { Status(rank).set_pid(pid); }
+  void AddProgress(const v1::RankProgress& progress, Moment now);
+  // Brings steps_per_second up to date, which falls while no step is reported.
+  bool RefreshRate(Moment now);
+
+ private:
+  v1::RankStatus& Status(Rank rank) { return *view_.mutable_ranks(static_cast<int>(rank.value())); }
+  bool Move(std::initializer_list<v1::JobState> from, v1::JobState to);
+  bool End(std::initializer_list<v1::JobState> from, v1::JobState to, Moment now);
+
+  uint64_t sequence_;
+  std::string request_id_;
+  v1::Job view_;
+  // On the steady clock.
+  absl::Duration submitted_;
+  StepRate rate_;
+};
+
+}  // namespace tandem::core

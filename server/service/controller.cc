@@ -1,0 +1,202 @@
+#include "server/service/controller.h"
+
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "server/service/job_id.h"
+
+namespace tandem::service {
+namespace {
+
+absl::Status Stopping() { return absl::UnavailableError("the coordinator is stopping"); }
+
+}  // namespace
+
+Controller::Controller(core::Options options, Dependencies dependencies)
+    : deps_(std::move(dependencies)), core_(options) {}
+
+absl::Status Controller::Restore() {
+  absl::StatusOr<std::vector<v1::JobRecord>> records = deps_.journal.LoadJobs();
+  if (!records.ok()) return records.status();
+  // Published as they stand on disk, oldest first; then what the core makes of them, once that is
+  // there too.
+  for (const v1::JobRecord& record : *records) board_.Publish(record.job());
+  Carry(core_.Restore(*std::move(records), deps_.clock.Now()));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<JobSnapshot> Controller::Submit(v1::JobSpec spec, std::string request_id) {
+  if (shut_down_) return Stopping();
+  if (!Ready() || !Flush()) return NothingQueued();
+  if (const v1::Job* job = core_.FindByRequestId(request_id)) return board_.Find(JobId(job->id()));
+  const JobId id = NewJobId(spec.name());
+  Apply(core::JobSubmitted{id, std::move(spec), std::move(request_id)});
+  if (journal_status_.ok()) return board_.Find(id);
+  const absl::Status refusal = NothingQueued();
+  batch_ = {};
+  after_commit_.clear();
+  Apply(core::JobWithdrawn{id});
+  return refusal;
+}
+
+absl::StatusOr<JobSnapshot> Controller::Cancel(const JobId& job) {
+  if (shut_down_) return Stopping();
+  // By what is on disk: the retry of a cancel that had to wait for the disk succeeds.
+  const JobSnapshot seen = board_.Find(job);
+  if (seen == nullptr || HasEnded(*seen)) return core_.CheckCancel(job);
+  if (Ready()) Apply(core::CancelRequested{job});
+  if (journal_status_.ok()) return board_.Find(job);
+  return absl::UnavailableError(absl::StrCat("retry: ", journal_status_.message()));
+}
+
+void Controller::Deliver(core::Event event, absl::AnyInvocable<void()> done) {
+  if (shut_down_) return;
+  if (!journal_status_.ok()) {
+    held_.push_back({std::move(event), std::move(done)});
+    return;
+  }
+  Apply(event);
+  done();
+}
+
+void Controller::AppendLogs(const v1::RankLog& log) {
+  const JobId job(log.job_id());
+  if (!core_.IsCurrentAttempt(job, AttemptNumber(log.attempt()))) return;
+  const uint64_t dropped = deps_.logs.Append(job, log.lines());
+  deps_.metrics.log_lines_dropped.Increment(static_cast<double>(dropped));
+  board_.LogsGrew(job);
+}
+
+void Controller::Tick() {
+  if (shut_down_ || !Ready()) return;
+  Apply(core::TimePassed{});
+  if (journal_status_.ok()) Flush();  // The history of the last moments.
+}
+
+void Controller::Shutdown() {
+  Flush();
+  shut_down_ = true;
+  board_.Shutdown();
+  streams_.Shutdown(Stopping());
+}
+
+absl::StatusOr<v1::GetHistoryResponse> Controller::ReadHistory(const JobId& job, uint64_t from_step,
+                                                               uint32_t limit) {
+  if (board_.Find(job) == nullptr) {
+    return absl::NotFoundError(absl::StrCat("there is no job ", job.value()));
+  }
+  if (journal_status_.ok()) Flush();
+  return deps_.journal.ReadHistory(job, from_step, limit);
+}
+
+void Controller::MirrorMetrics() { deps_.metrics.Mirror(board_.NewestFirst(), core_.Workers()); }
+
+void Controller::Apply(const core::Event& event) { Carry(core_.Apply(event, deps_.clock.Now())); }
+
+void Controller::Carry(core::Effects effects) {
+  for (core::Effect& effect : effects) {
+    std::visit([this](auto& one) { Take(std::move(one)); }, effect);
+  }
+  const bool only_history = batch_.jobs.empty();
+  if (!only_history) {
+    Flush();
+  } else if (journal_status_.ok()) {
+    DoAfterCommit();
+  }
+}
+
+void Controller::Take(core::PersistJob effect) { batch_.jobs.push_back(std::move(effect.record)); }
+
+void Controller::Take(core::RecordHistory effect) {
+  batch_.progress.push_back({std::move(effect.job), std::move(effect.progress)});
+}
+
+template <typename Effect>
+void Controller::Take(Effect effect) {
+  after_commit_.push_back(
+      [this, effect = std::move(effect)]() mutable { Execute(std::move(effect)); });
+}
+
+bool Controller::Flush() {
+  if (!batch_.empty() || !journal_status_.ok()) NoteJournal(deps_.journal.Commit(batch_));
+  if (!journal_status_.ok()) return false;
+  batch_ = {};
+  DoAfterCommit();
+  return true;
+}
+
+void Controller::DoAfterCommit() {
+  for (auto& effect : std::exchange(after_commit_, {})) effect();
+}
+
+bool Controller::Ready() {
+  if (journal_status_.ok()) return true;
+  if (!Flush()) return false;
+  while (!held_.empty() && journal_status_.ok()) {
+    HeldEvent held = std::move(held_.front());
+    held_.pop_front();
+    Apply(held.event);
+    held.done();
+  }
+  return journal_status_.ok();
+}
+
+// Says so when it changes, not at every attempt.
+void Controller::NoteJournal(absl::Status status) {
+  if (journal_status_.ok() && !status.ok()) {
+    deps_.log(
+        absl::LogSeverity::kError,
+        absl::StrCat(status.message(),
+                     ": submissions are refused and jobs do not change their state until it can "
+                     "be written again; free space where --state-dir is"));
+  } else if (!journal_status_.ok() && status.ok()) {
+    deps_.log(absl::LogSeverity::kInfo, "the journal can be written again");
+  }
+  journal_status_ = std::move(status);
+}
+
+absl::Status Controller::NothingQueued() const {
+  return absl::ResourceExhaustedError(
+      absl::StrCat("nothing was queued: ", journal_status_.message()));
+}
+
+void Controller::Execute(core::SendToWorker effect) {
+  streams_.Send(effect.connection, std::move(effect.message));
+}
+
+void Controller::Execute(core::CloseWorker effect) {
+  streams_.Close(effect.connection, std::move(effect.status));
+}
+
+void Controller::Execute(const core::JobChanged& effect) {
+  const v1::Job* job = core_.FindJob(effect.job);
+  if (job == nullptr) return;
+  board_.Publish(*job);
+  if (HasEnded(*job)) deps_.logs.Close(effect.job);
+}
+
+void Controller::Execute(const core::Log& effect) { deps_.log(effect.severity, effect.text); }
+
+void Controller::Execute(const core::AttemptStarted&) { deps_.metrics.attempts.Increment(); }
+
+void Controller::Execute(const core::RendezvousMeasured& effect) {
+  deps_.metrics.ObserveRendezvous(effect.duration);
+}
+
+void Controller::Execute(const core::AttemptFailed& effect) {
+  deps_.metrics.CountFailure(effect.code);
+}
+
+void Controller::Execute(const core::StepsDone& effect) {
+  deps_.metrics.steps.Increment(static_cast<double>(effect.steps));
+  deps_.metrics.samples.Increment(static_cast<double>(effect.samples));
+}
+
+JobId Controller::NewJobId(const std::string& name) {
+  JobId id = MakeJobId(name, random_);
+  while (core_.FindJob(id) != nullptr) id = MakeJobId(name, random_);
+  return id;
+}
+
+}  // namespace tandem::service

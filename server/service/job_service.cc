@@ -1,0 +1,122 @@
+#include "server/service/job_service.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/spec/spec.h"
+#include "server/service/grpc_status.h"
+#include "server/service/log_reactor.h"
+#include "server/service/watch_reactor.h"
+
+namespace tandem::service {
+namespace {
+
+grpc::Status NoSuchJob(const std::string& id) {
+  return {grpc::StatusCode::NOT_FOUND, absl::StrCat("there is no job ", id)};
+}
+
+// Fills the response's job from what the controller answered.
+template <typename Response>
+grpc::Status Reply(const absl::StatusOr<JobSnapshot>& job, Response* response) {
+  if (job.ok()) *response->mutable_job() = **job;
+  return ToGrpc(job.status());
+}
+
+bool Wanted(const v1::ListJobsRequest& request, v1::JobState state) {
+  const auto& states = request.states();
+  return states.empty() || std::find(states.begin(), states.end(), state) != states.end();
+}
+
+}  // namespace
+
+grpc::ServerUnaryReactor* JobService::SubmitJob(grpc::CallbackServerContext* context,
+                                                const v1::SubmitJobRequest* request,
+                                                v1::SubmitJobResponse* response) {
+  auto* reactor = context->DefaultReactor();
+  if (absl::Status status = spec::Validate(request->spec()); !status.ok()) {
+    reactor->Finish(ToGrpc(status));
+    return reactor;
+  }
+  v1::JobSpec filled = request->spec();
+  spec::FillDefaults(&filled);
+  loop_.Post([this, reactor, request, response, filled = std::move(filled)]() mutable {
+    reactor->Finish(Reply(controller_.Submit(std::move(filled), request->request_id()), response));
+  });
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* JobService::GetJob(grpc::CallbackServerContext* context,
+                                             const v1::GetJobRequest* request,
+                                             v1::GetJobResponse* response) {
+  auto* reactor = context->DefaultReactor();
+  loop_.Post([this, reactor, request, response] {
+    const JobSnapshot job = controller_.board().Find(JobId(request->job_id()));
+    if (job != nullptr) *response->mutable_job() = *job;
+    reactor->Finish(job == nullptr ? NoSuchJob(request->job_id()) : grpc::Status::OK);
+  });
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* JobService::ListJobs(grpc::CallbackServerContext* context,
+                                               const v1::ListJobsRequest* request,
+                                               v1::ListJobsResponse* response) {
+  auto* reactor = context->DefaultReactor();
+  loop_.Post([this, reactor, request, response] {
+    for (const JobSnapshot& job : controller_.board().NewestFirst()) {
+      if (!Wanted(*request, job->state())) continue;
+      v1::Job* listed = response->add_jobs();
+      *listed = *job;
+      listed->clear_spec();
+    }
+    reactor->Finish(grpc::Status::OK);
+  });
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* JobService::CancelJob(grpc::CallbackServerContext* context,
+                                                const v1::CancelJobRequest* request,
+                                                v1::CancelJobResponse* response) {
+  auto* reactor = context->DefaultReactor();
+  loop_.Post([this, reactor, request, response] {
+    reactor->Finish(Reply(controller_.Cancel(JobId(request->job_id())), response));
+  });
+  return reactor;
+}
+
+grpc::ServerWriteReactor<v1::WatchJobResponse>* JobService::WatchJob(
+    grpc::CallbackServerContext*, const v1::WatchJobRequest* request) {
+  return new WatchReactor(loop_, controller_.board(), JobId(request->job_id()));
+}
+
+grpc::ServerWriteReactor<v1::StreamLogsResponse>* JobService::StreamLogs(
+    grpc::CallbackServerContext*, const v1::StreamLogsRequest* request) {
+  return new LogReactor(loop_, controller_.board(), logs_, *request);
+}
+
+grpc::ServerUnaryReactor* JobService::GetHistory(grpc::CallbackServerContext* context,
+                                                 const v1::GetHistoryRequest* request,
+                                                 v1::GetHistoryResponse* response) {
+  auto* reactor = context->DefaultReactor();
+  loop_.Post([this, reactor, request, response] {
+    const uint32_t asked = request->page_size() == 0 ? kMaxHistoryPage : request->page_size();
+    absl::StatusOr<v1::GetHistoryResponse> page = controller_.ReadHistory(
+        JobId(request->job_id()), request->from_step(), std::min(asked, kMaxHistoryPage));
+    if (page.ok()) *response = *std::move(page);
+    reactor->Finish(ToGrpc(page.status()));
+  });
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* JobService::ListWorkers(grpc::CallbackServerContext* context,
+                                                  const v1::ListWorkersRequest*,
+                                                  v1::ListWorkersResponse* response) {
+  auto* reactor = context->DefaultReactor();
+  loop_.Post([this, reactor, response] {
+    for (v1::Worker& worker : controller_.Workers()) *response->add_workers() = std::move(worker);
+    reactor->Finish(grpc::Status::OK);
+  });
+  return reactor;
+}
+
+}  // namespace tandem::service

@@ -1,0 +1,270 @@
+#include "server/store/sqlite_journal.h"
+
+#include <SQLiteCpp/Exception.h>
+#include <SQLiteCpp/Transaction.h>
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "absl/memory/memory.h"
+#include "absl/strings/str_cat.h"
+
+namespace tandem::store {
+namespace {
+
+constexpr int kVersion = 1;
+constexpr int kBusyTimeoutMs = 1000;
+
+// A loss that is not a number is stored as NULL, which is what SQLite makes of it.
+constexpr char kSchema[] = R"sql(
+CREATE TABLE jobs (
+  id TEXT PRIMARY KEY,
+  sequence INTEGER NOT NULL,
+  state INTEGER NOT NULL,
+  record BLOB NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE samples (
+  job_id TEXT NOT NULL,
+  step INTEGER NOT NULL,
+  epoch INTEGER NOT NULL,
+  loss_sum REAL,
+  count INTEGER NOT NULL,
+  learning_rate REAL,
+  PRIMARY KEY (job_id, step)
+) WITHOUT ROWID;
+CREATE TABLE evaluations (
+  job_id TEXT NOT NULL,
+  step INTEGER NOT NULL,
+  epoch INTEGER NOT NULL,
+  loss REAL,
+  accuracy REAL,
+  samples INTEGER NOT NULL,
+  PRIMARY KEY (job_id, step)
+) WITHOUT ROWID;
+)sql";
+
+absl::Status ToStatus(const SQLite::Exception& error) {
+  const std::string message = absl::StrCat("journal: ", error.what());
+  switch (error.getErrorCode()) {
+    case SQLITE_FULL:
+      return absl::ResourceExhaustedError(message);
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return absl::DataLossError(message);
+    default:
+      return absl::InternalError(message);
+  }
+}
+
+absl::Status Damaged(const std::string& path, absl::string_view what) {
+  return absl::DataLossError(
+      absl::StrCat("the journal ", path, " is damaged (", what,
+                   "); restore it from a backup, or move it away to start without its jobs"));
+}
+
+absl::Status CheckUndamaged(const std::string& path, SQLite::Database& database) {
+  const std::string verdict = database.execAndGet("PRAGMA quick_check(1)").getString();
+  return verdict == "ok" ? absl::OkStatus() : Damaged(path, verdict);
+}
+
+absl::Status CheckVersion(const std::string& path, int version, int tables) {
+  if (version > kVersion) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the journal ", path, " has version ", version, ", this tandemd knows versions up to ",
+        kVersion, "; start the newer tandemd, or choose another --state-dir"));
+  }
+  if (version == 0 && tables > 0) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        path, " belongs to another program; move it away, or choose another --state-dir"));
+  }
+  return absl::OkStatus();
+}
+
+std::string SetVersion() { return absl::StrCat("PRAGMA user_version = ", kVersion); }
+
+// In one transaction, so that a crash leaves either an empty file or a whole schema.
+void MakeSchema(SQLite::Database& database) {
+  SQLite::Transaction transaction(database);
+  database.exec(kSchema);
+  database.exec(SetVersion());
+  transaction.commit();
+}
+
+absl::Status Prepare(const std::string& path, SQLite::Database& database) {
+  if (absl::Status status = CheckUndamaged(path, database); !status.ok()) return status;
+  const int version = database.execAndGet("PRAGMA user_version").getInt();
+  const int tables = database.execAndGet("SELECT count(*) FROM sqlite_master").getInt();
+  if (absl::Status status = CheckVersion(path, version, tables); !status.ok()) return status;
+  database.exec("PRAGMA journal_mode = WAL");
+  database.exec("PRAGMA synchronous = FULL");
+  if (version == 0) MakeSchema(database);
+  return absl::OkStatus();
+}
+
+// SQLite's integers have no room for the upper half, and no job ever gets there.
+int64_t Signed(uint64_t value) {
+  return static_cast<int64_t>(std::min<uint64_t>(value, std::numeric_limits<int64_t>::max()));
+}
+uint64_t Unsigned(const SQLite::Column& column) { return static_cast<uint64_t>(column.getInt64()); }
+double Real(const SQLite::Column& column) {
+  return column.isNull() ? std::numeric_limits<double>::quiet_NaN() : column.getDouble();
+}
+
+// Not reset(), which would throw the error of the last use once more.
+SQLite::Statement& Fresh(SQLite::Statement& statement) {
+  statement.tryReset();
+  return statement;
+}
+
+absl::StatusOr<v1::JobRecord> ParseRecord(const SQLite::Column& id, const SQLite::Column& blob) {
+  v1::JobRecord record;
+  if (record.ParseFromArray(blob.getBlob(), blob.getBytes())) return record;
+  return absl::DataLossError(
+      absl::StrCat("journal: the record of job ", id.getString(), " cannot be read"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<SqliteJournal>> SqliteJournal::Open(const std::string& path) try {
+  SQLite::Database database(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, kBusyTimeoutMs);
+  if (absl::Status status = Prepare(path, database); !status.ok()) return status;
+  return absl::WrapUnique(new SqliteJournal(std::move(database)));
+} catch (const SQLite::Exception& error) {
+  absl::Status status = ToStatus(error);
+  if (absl::IsDataLoss(status)) return Damaged(path, error.what());
+  return absl::InternalError(absl::StrCat("cannot open ", path, ": ", error.what()));
+}
+
+SqliteJournal::SqliteJournal(SQLite::Database database)
+    : database_(std::move(database)),
+      write_job_(database_, "INSERT OR REPLACE INTO jobs VALUES (?, ?, ?, ?)"),
+      forget_samples_(database_, "DELETE FROM samples WHERE job_id = ? AND step >= ?"),
+      forget_evaluations_(database_, "DELETE FROM evaluations WHERE job_id = ? AND step >= ?"),
+      write_sample_(database_, "INSERT OR REPLACE INTO samples VALUES (?, ?, ?, ?, ?, ?)"),
+      write_evaluation_(database_, "INSERT OR REPLACE INTO evaluations VALUES (?, ?, ?, ?, ?, ?)"),
+      read_samples_(database_,
+                    "SELECT step, epoch, loss_sum, count, learning_rate FROM samples"
+                    " WHERE job_id = ? AND step >= ? ORDER BY step LIMIT ?"),
+      read_evaluations_(database_,
+                        "SELECT step, epoch, loss, accuracy, samples FROM evaluations"
+                        " WHERE job_id = ? AND step >= ? AND step < ? ORDER BY step") {}
+
+absl::StatusOr<std::vector<v1::JobRecord>> SqliteJournal::LoadJobs() try {
+  std::vector<v1::JobRecord> records;
+  SQLite::Statement query(database_, "SELECT id, record FROM jobs ORDER BY sequence");
+  while (query.executeStep()) {
+    absl::StatusOr<v1::JobRecord> record = ParseRecord(query.getColumn(0), query.getColumn(1));
+    if (!record.ok()) return record.status();
+    records.push_back(*std::move(record));
+  }
+  return records;
+} catch (const SQLite::Exception& error) {
+  return ToStatus(error);
+}
+
+absl::Status SqliteJournal::Commit(const Batch& batch) try {
+  SQLite::Transaction transaction(database_);
+  if (batch.empty()) database_.exec(SetVersion());  // Writes a page with what it holds already.
+  for (const v1::JobRecord& record : batch.jobs) WriteJob(record);
+  for (const Batch::Progress& progress : batch.progress) WriteProgress(progress);
+  transaction.commit();
+  return absl::OkStatus();
+} catch (const SQLite::Exception& error) {
+  return ToStatus(error);
+}
+
+void SqliteJournal::WriteJob(const v1::JobRecord& record) {
+  const std::string blob = record.SerializeAsString();
+  SQLite::Statement& write = Fresh(write_job_);
+  write.bind(1, record.job().id());
+  write.bind(2, Signed(record.sequence()));
+  write.bind(3, static_cast<int>(record.job().state()));
+  write.bind(4, blob.data(), static_cast<int>(blob.size()));
+  write.exec();
+}
+
+void SqliteJournal::WriteProgress(const Batch::Progress& batch) {
+  const v1::RankProgress& progress = batch.progress;
+  if (!progress.samples().empty()) ForgetFrom(batch.job, progress.samples(0).step());
+  for (const v1::StepSample& sample : progress.samples()) {
+    SQLite::Statement& write = Fresh(write_sample_);
+    write.bind(1, batch.job.value());
+    write.bind(2, Signed(sample.step()));
+    write.bind(3, Signed(sample.epoch()));
+    write.bind(4, sample.loss_sum());
+    write.bind(5, Signed(sample.count()));
+    write.bind(6, sample.learning_rate());
+    write.exec();
+  }
+  for (const v1::Evaluation& evaluation : progress.evaluations()) {
+    SQLite::Statement& write = Fresh(write_evaluation_);
+    write.bind(1, batch.job.value());
+    write.bind(2, Signed(evaluation.step()));
+    write.bind(3, Signed(evaluation.epoch()));
+    write.bind(4, evaluation.loss());
+    write.bind(5, evaluation.accuracy());
+    write.bind(6, Signed(evaluation.samples()));
+    write.exec();
+  }
+}
+
+void SqliteJournal::ForgetFrom(const JobId& job, uint64_t step) {
+  for (SQLite::Statement* forget : {&forget_samples_, &forget_evaluations_}) {
+    Fresh(*forget).bind(1, job.value());
+    forget->bind(2, Signed(step));
+    forget->exec();
+  }
+}
+
+absl::StatusOr<v1::GetHistoryResponse> SqliteJournal::ReadHistory(const JobId& job,
+                                                                  uint64_t from_step,
+                                                                  uint32_t limit) try {
+  v1::GetHistoryResponse page;
+  ReadSamples(job, from_step, std::max(limit, 1u), &page);
+  ReadEvaluations(job, from_step, &page);
+  return page;
+} catch (const SQLite::Exception& error) {
+  return ToStatus(error);
+}
+
+// Asks for one row more than the page holds: where it exists, the next page starts there.
+void SqliteJournal::ReadSamples(const JobId& job, uint64_t from_step, uint32_t limit,
+                                v1::GetHistoryResponse* page) {
+  SQLite::Statement& read = Fresh(read_samples_);
+  read.bind(1, job.value());
+  read.bind(2, Signed(from_step));
+  read.bind(3, Signed(uint64_t{limit} + 1));
+  while (read.executeStep()) {
+    if (static_cast<uint32_t>(page->samples_size()) == limit) {
+      page->set_next_step(Unsigned(read.getColumn(0)));
+      continue;
+    }
+    v1::StepSample* sample = page->add_samples();
+    sample->set_step(Unsigned(read.getColumn(0)));
+    sample->set_epoch(Unsigned(read.getColumn(1)));
+    sample->set_loss_sum(Real(read.getColumn(2)));
+    sample->set_count(Unsigned(read.getColumn(3)));
+    sample->set_learning_rate(Real(read.getColumn(4)));
+  }
+}
+
+void SqliteJournal::ReadEvaluations(const JobId& job, uint64_t from_step,
+                                    v1::GetHistoryResponse* page) {
+  constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
+  SQLite::Statement& read = Fresh(read_evaluations_);
+  read.bind(1, job.value());
+  read.bind(2, Signed(from_step));
+  read.bind(3, page->next_step() == 0 ? kEnd : Signed(page->next_step()));
+  while (read.executeStep()) {
+    v1::Evaluation* evaluation = page->add_evaluations();
+    evaluation->set_step(Unsigned(read.getColumn(0)));
+    evaluation->set_epoch(Unsigned(read.getColumn(1)));
+    evaluation->set_loss(Real(read.getColumn(2)));
+    evaluation->set_accuracy(Real(read.getColumn(3)));
+    evaluation->set_samples(Unsigned(read.getColumn(4)));
+  }
+}
+
+}  // namespace tandem::store

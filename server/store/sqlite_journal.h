@@ -1,0 +1,48 @@
+#pragma once
+
+#include <SQLiteCpp/Database.h>
+#include <SQLiteCpp/Statement.h>
+
+#include <memory>
+#include <string>
+
+#include "server/store/journal.h"
+
+namespace tandem::store {
+
+// A journal in one SQLite file. Write-ahead log, synced at every commit.
+class SqliteJournal : public Journal {
+ public:
+  // Opens the journal, or makes a new one where no file is. Never replaces or repairs a file.
+  //   FailedPrecondition  written by a newer tandemd, or by another program.
+  //   DataLoss            damaged; the message says what to do.
+  //   Internal            the file cannot be opened or made.
+  static absl::StatusOr<std::unique_ptr<SqliteJournal>> Open(const std::string& path);
+
+  absl::StatusOr<std::vector<v1::JobRecord>> LoadJobs() override;
+  absl::Status Commit(const Batch& batch) override;
+  absl::StatusOr<v1::GetHistoryResponse> ReadHistory(const JobId& job, uint64_t from_step,
+                                                     uint32_t limit) override;
+
+ private:
+  // The schema exists. Throws SQLite::Exception.
+  explicit SqliteJournal(SQLite::Database database);
+
+  void WriteJob(const v1::JobRecord& record);
+  void WriteProgress(const Batch::Progress& progress);
+  void ForgetFrom(const JobId& job, uint64_t step);
+  void ReadSamples(const JobId& job, uint64_t from_step, uint32_t limit,
+                   v1::GetHistoryResponse* page);
+  void ReadEvaluations(const JobId& job, uint64_t from_step, v1::GetHistoryResponse* page);
+
+  SQLite::Database database_;
+  SQLite::Statement write_job_;
+  SQLite::Statement forget_samples_;
+  SQLite::Statement forget_evaluations_;
+  SQLite::Statement write_sample_;
+  SQLite::Statement write_evaluation_;
+  SQLite::Statement read_samples_;
+  SQLite::Statement read_evaluations_;
+};
+
+}  // namespace tandem::store

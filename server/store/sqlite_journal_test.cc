@@ -1,0 +1,239 @@
+#include "server/store/sqlite_journal.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <cmath>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+
+#include "server/store/temporary_directory.h"
+
+namespace tandem::store {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const JobId kJob("digits-abc234");
+
+v1::JobRecord MakeRecord(const std::string& id, uint64_t sequence, v1::JobState state) {
+  v1::JobRecord record;
+  record.mutable_job()->set_id(id);
+  record.mutable_job()->set_state(state);
+  record.mutable_job()->mutable_spec()->set_name("digits");
+  record.set_sequence(sequence);
+  record.set_request_id("request of " + id);
+  return record;
+}
+
+Batch Steps(uint64_t first, uint64_t last, double loss_sum) {
+  Batch batch;
+  Batch::Progress& progress = batch.progress.emplace_back();
+  progress.job = kJob;
+  for (uint64_t step = first; step <= last; ++step) {
+    v1::StepSample* sample = progress.progress.add_samples();
+    sample->set_step(step);
+    sample->set_epoch(step / 10);
+    sample->set_loss_sum(loss_sum);
+    sample->set_count(64);
+    sample->set_learning_rate(0.125);
+  }
+  return batch;
+}
+
+Batch EvaluationAt(uint64_t step) {
+  Batch batch;
+  Batch::Progress& progress = batch.progress.emplace_back();
+  progress.job = kJob;
+  v1::Evaluation* evaluation = progress.progress.add_evaluations();
+  evaluation->set_step(step);
+  evaluation->set_loss(0.5);
+  evaluation->set_accuracy(0.75);
+  evaluation->set_samples(100);
+  return batch;
+}
+
+std::vector<uint64_t> StepsOf(const v1::GetHistoryResponse& page) {
+  std::vector<uint64_t> steps;
+  for (const v1::StepSample& sample : page.samples()) steps.push_back(sample.step());
+  return steps;
+}
+
+// A disk on which no file of this process can grow beyond a size.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit = {bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  ~FileSizeLimit() { setrlimit(RLIMIT_FSIZE, &before_); }
+
+ private:
+  rlimit before_;
+};
+
+class SqliteJournalTest : public ::testing::Test {
+ protected:
+  SqliteJournalTest() { Reopen(); }
+
+  void Reopen() {
+    journal_.reset();
+    auto journal = SqliteJournal::Open(path_);
+    ASSERT_TRUE(journal.ok()) << journal.status();
+    journal_ = *std::move(journal);
+  }
+  absl::Status OpenAgain() {
+    journal_.reset();
+    return SqliteJournal::Open(path_).status();
+  }
+  void Execute(const std::string& sql) {
+    journal_.reset();
+    SQLite::Database(path_, SQLite::OPEN_READWRITE).exec(sql);
+  }
+
+  const TemporaryDirectory root_;
+  const std::string path_ = root_.path() + "/tandem.db";
+  std::unique_ptr<SqliteJournal> journal_;
+};
+
+TEST_F(SqliteJournalTest, LoadJobs_AfterReopen_GivesTheLatestRecordsBySequence) {
+  ASSERT_TRUE(journal_->Commit({{MakeRecord("b", 1, v1::JOB_STATE_QUEUED)}, {}}).ok());
+  ASSERT_TRUE(journal_
+                  ->Commit({{MakeRecord("a", 2, v1::JOB_STATE_QUEUED),
+                             MakeRecord("b", 1, v1::JOB_STATE_SUCCEEDED)},
+                            {}})
+                  .ok());
+  Reopen();
+  const auto jobs = journal_->LoadJobs();
+  ASSERT_TRUE(jobs.ok()) << jobs.status();
+  ASSERT_EQ(jobs->size(), 2u);
+  EXPECT_EQ(jobs->at(0).job().id(), "b");
+  EXPECT_EQ(jobs->at(0).job().state(), v1::JOB_STATE_SUCCEEDED);
+  EXPECT_EQ(jobs->at(0).job().spec().name(), "digits");
+  EXPECT_EQ(jobs->at(1).request_id(), "request of a");
+}
+
+TEST_F(SqliteJournalTest, ReadHistory_AfterReopen_GivesEveryField) {
+  ASSERT_TRUE(journal_->Commit(Steps(1, 3, 32)).ok());
+  ASSERT_TRUE(journal_->Commit(EvaluationAt(2)).ok());
+  Reopen();
+  const auto page = journal_->ReadHistory(kJob, 0, 100);
+  ASSERT_TRUE(page.ok()) << page.status();
+  EXPECT_THAT(StepsOf(*page), ElementsAre(1, 2, 3));
+  EXPECT_EQ(page->samples(2).loss_sum(), 32);
+  EXPECT_EQ(page->samples(2).count(), 64u);
+  EXPECT_EQ(page->samples(2).learning_rate(), 0.125);
+  EXPECT_EQ(page->next_step(), 0u);
+  ASSERT_EQ(page->evaluations_size(), 1);
+  EXPECT_EQ(page->evaluations(0).step(), 2u);
+  EXPECT_EQ(page->evaluations(0).accuracy(), 0.75);
+}
+
+TEST_F(SqliteJournalTest, ReadHistory_InPages_GivesEachStepOnce) {
+  ASSERT_TRUE(journal_->Commit(Steps(1, 5, 1)).ok());
+  ASSERT_TRUE(journal_->Commit(EvaluationAt(3)).ok());
+  const auto first = journal_->ReadHistory(kJob, 0, 2);
+  EXPECT_THAT(StepsOf(*first), ElementsAre(1, 2));
+  EXPECT_EQ(first->evaluations_size(), 0);
+  ASSERT_EQ(first->next_step(), 3u);
+  const auto second = journal_->ReadHistory(kJob, 3, 2);
+  EXPECT_THAT(StepsOf(*second), ElementsAre(3, 4));
+  EXPECT_EQ(second->evaluations_size(), 1);
+  const auto last = journal_->ReadHistory(kJob, second->next_step(), 2);
+  EXPECT_THAT(StepsOf(*last), ElementsAre(5));
+  EXPECT_EQ(last->next_step(), 0u);
+}
+
+TEST_F(SqliteJournalTest, ReadHistory_StepsBeyondAllIntegers_IsEmpty) {
+  ASSERT_TRUE(journal_->Commit(Steps(1, 3, 1)).ok());
+  EXPECT_TRUE(journal_->ReadHistory(kJob, ~uint64_t{0}, 10)->samples().empty());
+}
+
+TEST_F(SqliteJournalTest, Commit_NewAttemptWithFewerSteps_LeavesNothingOfTheOldOne) {
+  ASSERT_TRUE(journal_->Commit(Steps(1, 10, 1)).ok());
+  ASSERT_TRUE(journal_->Commit(EvaluationAt(9)).ok());
+  ASSERT_TRUE(journal_->Commit(Steps(1, 2, 7)).ok());
+  ASSERT_TRUE(journal_->Commit(Steps(3, 4, 7)).ok());
+  const auto page = journal_->ReadHistory(kJob, 0, 100);
+  EXPECT_THAT(StepsOf(*page), ElementsAre(1, 2, 3, 4));
+  EXPECT_EQ(page->samples(0).loss_sum(), 7);
+  EXPECT_EQ(page->evaluations_size(), 0);
+}
+
+TEST_F(SqliteJournalTest, ReadHistory_LossIsNotANumber_StaysNotANumber) {
+  ASSERT_TRUE(journal_->Commit(Steps(1, 1, std::nan(""))).ok());
+  EXPECT_TRUE(std::isnan(journal_->ReadHistory(kJob, 0, 1)->samples(0).loss_sum()));
+}
+
+TEST_F(SqliteJournalTest, ReadHistory_OfAnotherJob_IsEmpty) {
+  ASSERT_TRUE(journal_->Commit(Steps(1, 3, 1)).ok());
+  EXPECT_TRUE(journal_->ReadHistory(JobId("other"), 0, 10)->samples().empty());
+}
+
+TEST_F(SqliteJournalTest, Commit_DiskRefusesToGrow_ChangesNothingAndRecovers) {
+  ASSERT_TRUE(journal_->Commit(Steps(1, 1, 1)).ok());
+  {
+    const FileSizeLimit limit(256 << 10);
+    EXPECT_FALSE(journal_->Commit(Steps(2, 20000, 1)).ok());
+    EXPECT_THAT(StepsOf(*journal_->ReadHistory(kJob, 0, 10)), ElementsAre(1));
+  }
+  EXPECT_TRUE(journal_->Commit(Steps(2, 2, 1)).ok());
+  Reopen();
+  EXPECT_THAT(StepsOf(*journal_->ReadHistory(kJob, 0, 10)), ElementsAre(1, 2));
+}
+
+TEST_F(SqliteJournalTest, Commit_EmptyBatch_TellsWhetherTheJournalCanBeWritten) {
+  ASSERT_TRUE(journal_->Commit(Batch()).ok());
+  const FileSizeLimit limit(0);
+  EXPECT_FALSE(journal_->Commit(Batch()).ok());
+}
+
+TEST_F(SqliteJournalTest, Open_NewerVersion_IsRefused) {
+  Execute("PRAGMA user_version = 999");
+  const absl::Status status = OpenAgain();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("999"));
+}
+
+TEST_F(SqliteJournalTest, Open_FileOfAnotherProgram_IsRefused) {
+  Execute("PRAGMA user_version = 0");
+  EXPECT_EQ(OpenAgain().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(SqliteJournalTest, Open_NotADatabase_IsRefusedAndLeftAlone) {
+  journal_.reset();
+  const std::string text(4096, 'x');
+  std::ofstream(path_) << text;
+  const absl::Status status = OpenAgain();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("backup"));
+  std::ifstream file(path_);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), text);
+}
+
+TEST_F(SqliteJournalTest, Open_DamagedPages_IsRefused) {
+  ASSERT_TRUE(journal_->Commit(Steps(1, 5000, 1)).ok());
+  journal_.reset();
+  std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(3 * 4096);
+  file << std::string(4 * 4096, '\x5a');
+  file.close();
+  EXPECT_EQ(OpenAgain().code(), absl::StatusCode::kDataLoss);
+}
+
+TEST_F(SqliteJournalTest, LoadJobs_UnreadableRecord_NamesTheJob) {
+  Execute("INSERT INTO jobs VALUES ('broken-job', 1, 1, x'ff')");
+  Reopen();
+  const auto jobs = journal_->LoadJobs();
+  EXPECT_EQ(jobs.status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(jobs.status().message()), HasSubstr("broken-job"));
+}
+
+}  // namespace
+}  // namespace tandem::store
