@@ -1,0 +1,220 @@
+#include "worker/agent/agent.h"
+
+#include <iostream>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "common/version.h"
+#include "worker/agent/route.h"
+
+namespace tandem::agent {
+namespace {
+
+constexpr size_t kRememberedJobs = 1024;
+// For telling the coordinator the last exits.
+constexpr absl::Duration kClosePatience = absl::Milliseconds(500);
+
+}  // namespace
+
+Agent::Agent(EventLoop* loop, const Clock* clock, AgentOptions options)
+    : loop_(*loop),
+      clock_(*clock),
+      options_(std::move(options)),
+      link_(loop, options_.coordinator, options_.backoff, this),
+      advertise_address_(options_.advertise_address),
+      memory_(kRememberedJobs) {}
+
+void Agent::Start() {
+  WatchForAbsence();
+  link_.Start();
+}
+
+void Agent::Shutdown(const absl::Status& outcome) {
+  if (stopping_) return;
+  stopping_ = true;
+  outcome_ = outcome;
+  const std::string why = absl::StrCat("worker ", options_.name.value(), " was stopped");
+  for (const auto& [key, rank] : running_) rank->Stop(why);
+  CloseIfIdle();
+}
+
+void Agent::CloseIfIdle() {
+  if (!stopping_ || !running_.empty()) return;
+  link_.Close(kClosePatience, [this] { loop_.Stop(); });
+}
+
+absl::StatusOr<v1::Register> Agent::MakeRegister() {
+  if (advertise_address_.empty()) {
+    const auto local = LocalAddressTowards(*ParseHostPort(options_.coordinator));
+    if (!local.ok()) return local.status();
+    advertise_address_ = *local;
+  }
+  v1::Register message;
+  message.set_name(options_.name.value());
+  message.set_incarnation(options_.incarnation.value());
+  message.set_host(options_.host);
+  message.set_advertise_address(advertise_address_);
+  for (const std::string& slot : options_.slots) message.add_slots(slot);
+  message.set_version(kVersion);
+  message.set_protocol_version(kProtocolVersion);
+  for (const auto& [key, rank] : unreported_) *message.add_running() = rank;
+  return message;
+}
+
+v1::Heartbeat Agent::MakeHeartbeat() {
+  v1::Heartbeat heartbeat;
+  for (const auto& [key, rank] : running_) {
+    v1::RankPosition* position = heartbeat.add_ranks();
+    SetKey(key, position);
+    position->set_step(rank->position().step);
+    position->set_phase(rank->position().phase);
+  }
+  return heartbeat;
+}
+
+void Agent::OnConnected() {
+  absence_timer_.Reset();
+  printed_reason_.clear();
+  const size_t slots = options_.slots.size();
+  std::cout << "tandem-worker " << options_.name << " connected to " << options_.coordinator
+            << " with " << slots << (slots == 1 ? " slot" : " slots") << std::endl;
+}
+
+void Agent::OnDisconnected(const absl::Status& why) {
+  WatchForAbsence();
+  const std::string reason(why.message());
+  if (reason == std::exchange(printed_reason_, reason)) return;
+  std::cerr << "tandem-worker: not connected to the coordinator at " << options_.coordinator
+            << ", will try again: " << reason << std::endl;
+}
+
+void Agent::OnRefused(const absl::Status& why) {
+  Shutdown(absl::Status(why.code(), absl::StrCat("the coordinator at ", options_.coordinator,
+                                                 " refuses this worker: ", why.message())));
+}
+
+void Agent::WatchForAbsence() {
+  const absl::Duration limit = options_.exit_when_coordinator_gone;
+  if (limit == absl::ZeroDuration() || absence_timer_.active()) return;
+  absence_timer_ = loop_.After(limit, [this, limit] {
+    Shutdown(
+        absl::UnavailableError(absl::StrCat("the coordinator at ", options_.coordinator,
+                                            " has been gone for ", absl::FormatDuration(limit))));
+  });
+}
+
+void Agent::OnSent(const v1::WorkerToCoordinator& message) {
+  if (message.has_rank_exited()) unreported_.erase(KeyOf(message.rank_exited()));
+}
+
+void Agent::OnMessage(const v1::CoordinatorToWorker& message) {
+  switch (message.kind_case()) {
+    case v1::CoordinatorToWorker::kPrepareRanks:
+      return PrepareRanks(message.prepare_ranks());
+    case v1::CoordinatorToWorker::kStartRanks:
+      return StartRanks(message.start_ranks().start());
+    case v1::CoordinatorToWorker::kAbort:
+      return AbortRanks(message.abort());
+    case v1::CoordinatorToWorker::kRegistered:
+    case v1::CoordinatorToWorker::KIND_NOT_SET:
+      return;
+  }
+}
+
+void Agent::PrepareRanks(const v1::PrepareRanks& request) {
+  for (int i = 0; i < request.ranks_size(); ++i) {
+    v1::Prepare prepare;
+    prepare.set_job_id(request.job_id());
+    prepare.set_attempt(request.attempt());
+    prepare.set_rank(request.ranks(i).rank());
+    prepare.set_world_size(request.world_size());
+    prepare.set_local_rank(static_cast<uint32_t>(i));
+    prepare.set_local_world_size(static_cast<uint32_t>(request.ranks_size()));
+    prepare.set_slot(request.ranks(i).slot());
+    *prepare.mutable_spec() = request.spec();
+    prepare.set_advertise_address(advertise_address_);
+    PrepareRank(prepare);
+  }
+}
+
+void Agent::PrepareRank(const v1::Prepare& prepare) {
+  const RankKey key = KeyOf(prepare);
+  // A message that is repeated, after a reconnection perhaps, starts nothing and ends nothing.
+  if (!memory_.NotePrepared(key)) return;
+  absl::Status status = CheckPlacement(prepare);
+  if (status.ok()) status = StartRank(prepare);
+  if (!status.ok()) RefuseRank(key, status);
+}
+
+absl::Status Agent::CheckPlacement(const v1::Prepare& prepare) const {
+  if (memory_.IsAborted(JobId(prepare.job_id()), AttemptNumber(prepare.attempt()))) {
+    return absl::CancelledError("the attempt was aborted");
+  }
+  const std::string where =
+      absl::StrCat("slot ", prepare.slot(), " of worker ", options_.name.value());
+  if (stopping_) return absl::UnavailableError(absl::StrCat(where, " is being stopped"));
+  if (!absl::c_linear_search(options_.slots, prepare.slot())) {
+    return absl::NotFoundError(absl::StrCat("there is no ", where));
+  }
+  for (const auto& [key, rank] : running_) {
+    if (rank->slot() != prepare.slot()) continue;
+    return absl::FailedPreconditionError(absl::StrCat(where, " is busy with rank ",
+                                                      key.rank.value(), " of job ", key.job.value(),
+                                                      ", attempt ", key.attempt.value()));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Agent::StartRank(const v1::Prepare& prepare) {
+  const RankKey key = KeyOf(prepare);
+  auto rank = RankRunner::Start({.loop = &loop_,
+                                 .clock = &clock_,
+                                 .options = &options_.ranks,
+                                 .send = [this](auto message) { link_.Send(std::move(message)); }},
+                                prepare, [this, key] { OnRankExited(key); });
+  if (!rank.ok()) return rank.status();
+  running_[key] = *std::move(rank);
+  v1::RunningRank& unreported = unreported_[key];
+  SetKey(key, &unreported);
+  unreported.set_slot(prepare.slot());
+  return absl::OkStatus();
+}
+
+void Agent::RefuseRank(const RankKey& key, const absl::Status& why) {
+  v1::WorkerToCoordinator message;
+  v1::RankExited* exited = message.mutable_rank_exited();
+  SetKey(key, exited);
+  exited->set_phase(v1::PHASE_PREPARE);
+  if (absl::IsCancelled(why)) {
+    exited->set_aborted(true);
+  } else {
+    exited->set_exit_code(127);
+    exited->mutable_failure()->set_code(v1::CAUSE_CODE_RANK_ERROR);
+    exited->mutable_failure()->set_message(std::string(why.message()));
+  }
+  link_.Send(std::move(message));
+}
+
+void Agent::StartRanks(const v1::Start& start) {
+  for (const auto& [key, rank] : running_) {
+    if (key.job.value() != start.job_id() || key.attempt.value() != start.attempt()) continue;
+    rank->Train(start);
+  }
+}
+
+void Agent::AbortRanks(const v1::Abort& abort) {
+  const JobId job(abort.job_id());
+  memory_.NoteAborted(job, AttemptNumber(abort.attempt()));
+  for (const auto& [key, rank] : running_) {
+    if (key.job == job && memory_.IsAborted(job, key.attempt)) rank->Abort();
+  }
+}
+
+void Agent::OnRankExited(const RankKey& key) {
+  exited_.push_back(std::move(running_.extract(key).mapped()));
+  loop_.Post([this] { exited_.clear(); });
+  CloseIfIdle();
+}
+
+}  // namespace tandem::agent

@@ -1,0 +1,105 @@
+#include "worker/agent/flags.h"
+
+#include <CLI/CLI.hpp>
+
+#include "absl/status/status.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "common/version.h"
+#include "worker/agent/route.h"
+
+namespace tandem::agent {
+namespace {
+
+constexpr int kMostSlots = 1024;
+
+void AddDuration(CLI::App* app, const std::string& name, absl::Duration* value,
+                 const std::string& help) {
+  app->add_option_function<std::string>(
+         name,
+         [name, value](const std::string& text) {
+           if (absl::ParseDuration(text, value) && *value >= absl::ZeroDuration()) return;
+           throw CLI::ValidationError(name, "'" + text + "' is not a duration like 500ms or 10s");
+         },
+         help)
+      ->type_name("DURATION")
+      ->default_str(absl::FormatDuration(*value));
+}
+
+void Declare(CLI::App* app, Flags* flags) {
+  app->add_option("--coordinator", flags->coordinator, "Address of tandemd.")
+      ->type_name("HOST:PORT")
+      ->capture_default_str();
+  app->add_option("--slots", flags->slots, "Devices to offer: cpu:N is N of them, one rank each.")
+      ->type_name("cpu:N")
+      ->required();
+  app->add_option("--name", flags->name, "Unique among workers. [HOSTNAME-XXXXXX]");
+  app->add_option(
+         "--advertise-address", flags->advertise_address,
+         "Where ranks on other hosts reach this one. [the local address towards the coordinator]")
+      ->type_name("ADDRESS");
+  app->add_option("--trainer", flags->trainer, "The trainer. [tandem-trainer beside this program]")
+      ->type_name("PATH");
+  app->add_option("--log-dir", flags->log_dir,
+                  "Folder for what ranks print, kept. [a new one in $TMPDIR, else in /tmp]")
+      ->type_name("PATH");
+  app->add_option("--log-cap-bytes", flags->log_cap_bytes,
+                  "Largest size of one file in the log folder.")
+      ->capture_default_str();
+  AddDuration(app, "--kill-grace", &flags->kill_grace,
+              "How long a trainer that is to stop has from SIGTERM to SIGKILL.");
+  AddDuration(
+      app, "--exit-when-coordinator-gone", &flags->exit_when_coordinator_gone,
+      "Stop all ranks and exit when the coordinator cannot be reached for so long; 0 is never.");
+  app->add_flag("--die-with-parent", flags->die_with_parent,
+                "Stop as on SIGTERM when the process that started this one dies.");
+  app->set_version_flag("--version", std::string("tandem-worker ") + kVersion);
+}
+
+absl::Status Check(const Flags& flags) {
+  if (const auto slots = ParseSlots(flags.slots); !slots.ok()) return slots.status();
+  const auto coordinator = ParseHostPort(flags.coordinator);
+  if (coordinator.ok()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--coordinator: ", coordinator.status().message()));
+}
+
+}  // namespace
+
+absl::StatusOr<Flags> ParseFlags(int argc, const char* const* argv) {
+  Flags flags;
+  CLI::App app(
+      "Offers the devices of this host to a Tandem coordinator, and runs trainers on them.",
+      "tandem-worker");
+  Declare(&app, &flags);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    flags.show = app.help();
+    return flags;
+  } catch (const CLI::CallForVersion&) {
+    flags.show = absl::StrCat("tandem-worker ", kVersion, "\n");
+    return flags;
+  } catch (const CLI::ParseError& error) {
+    return absl::InvalidArgumentError(error.what());
+  }
+  if (absl::Status checked = Check(flags); !checked.ok()) return checked;
+  return flags;
+}
+
+absl::StatusOr<std::vector<std::string>> ParseSlots(const std::string& slots) {
+  absl::string_view count_text = slots;
+  int count = 0;
+  if (!absl::ConsumePrefix(&count_text, "cpu:") || !absl::SimpleAtoi(count_text, &count) ||
+      count < 1 || count > kMostSlots) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--slots: '", slots, "' is not cpu:N with N from 1 to ", kMostSlots));
+  }
+  std::vector<std::string> names;
+  for (int i = 0; i < count; ++i) names.push_back(absl::StrCat("cpu:", i));
+  return names;
+}
+
+}  // namespace tandem::agent

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tandem::agent {
+
+// Cuts a stream of bytes into lines of UTF-8, without their newline (or carriage return and
+// newline).
+class LineSplitter {
+ public:
+  // A longer line becomes several.
+  static constexpr size_t kMaxLineBytes = size_t{16} << 10;
+
+  // The lines that these bytes complete. The unfinished rest waits for more.
+  std::vector<std::string> Add(std::string_view bytes);
+  // The stream has ended: its last line, if that had no newline.
+  std::vector<std::string> Finish();
+
+ private:
+  std::string unfinished_;
+};
+
+}  // namespace tandem::agent

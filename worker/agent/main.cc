@@ -1,0 +1,76 @@
+// tandem-worker: offers the slots of this host to a coordinator and runs trainers on them.
+//
+// Exit codes: 0 stopped by SIGTERM or SIGINT; 1 refused by the coordinator, or it has been gone for
+// too long; 2 bad flags, no trainer, or no log folder.
+
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <iostream>
+
+#include "absl/status/status.h"
+#include "common/clock.h"
+#include "common/file_descriptor.h"
+#include "common/parent_death.h"
+#include "worker/agent/agent.h"
+#include "worker/agent/agent_options_from_flags.h"
+#include "worker/agent/event_loop.h"
+#include "worker/agent/flags.h"
+
+namespace tandem::agent {
+namespace {
+
+constexpr int kFailed = 1, kBadUsage = 2;
+
+int Complain(const absl::Status& status, int exit_code) {
+  std::cerr << "tandem-worker: " << status.message() << std::endl;
+  return exit_code;
+}
+
+// Blocks both in this thread and in all that it starts, and returns a descriptor that reads them.
+FileDescriptor CatchStopSignals() {
+  sigset_t stop;
+  sigemptyset(&stop);
+  sigaddset(&stop, SIGTERM);
+  sigaddset(&stop, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &stop, nullptr);
+  return FileDescriptor(signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+int Serve(AgentOptions options, const FileDescriptor& stop_signals) {
+  auto loop = EventLoop::Create();
+  if (!loop.ok()) return Complain(loop.status(), kFailed);
+  const SystemClock clock;
+  std::cerr << "tandem-worker: what ranks print is kept in " << options.ranks.logs.directory
+            << std::endl;
+  Agent agent(loop->get(), &clock, std::move(options));
+  const auto watch = (*loop)->Watch(stop_signals.get(), EPOLLIN, [&](uint32_t) {
+    signalfd_siginfo received;
+    if (read(stop_signals.get(), &received, sizeof(received)) > 0) agent.Shutdown(absl::OkStatus());
+  });
+  agent.Start();
+  (*loop)->Run();
+  return agent.outcome().ok() ? 0 : Complain(agent.outcome(), kFailed);
+}
+
+int Main(int argc, char** argv) {
+  const pid_t parent = getppid();
+  const auto flags = ParseFlags(argc, argv);
+  if (!flags.ok()) return Complain(flags.status(), kBadUsage);
+  if (!flags->show.empty()) {
+    std::cout << flags->show;
+    return 0;
+  }
+  const FileDescriptor stop_signals = CatchStopSignals();
+  if (flags->die_with_parent) DieWithParent(SIGTERM, parent);
+  auto options = MakeAgentOptions(*flags);
+  if (!options.ok()) return Complain(options.status(), kBadUsage);
+  return Serve(*std::move(options), stop_signals);
+}
+
+}  // namespace
+}  // namespace tandem::agent
+
+int main(int argc, char** argv) { return tandem::agent::Main(argc, argv); }

@@ -1,0 +1,63 @@
+#include "worker/agent/outbox.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace tandem::agent {
+namespace {
+
+// All lines of one RankLog are from one rank.
+RankKey KeyOfLog(const v1::RankLog& log) {
+  return {JobId(log.job_id()), AttemptNumber(log.attempt()), Rank(log.lines(0).rank())};
+}
+
+size_t LogBytes(const v1::WorkerToCoordinator& message) {
+  return message.has_rank_log() ? message.ByteSizeLong() : 0;
+}
+
+}  // namespace
+
+void Outbox::Add(v1::WorkerToCoordinator message) {
+  if (message.has_rank_log()) return AddLog(std::move(message));
+  if (message.has_rank_exited()) AddNotice(KeyOf(message.rank_exited()));
+  messages_.push_back(std::move(message));
+}
+
+void Outbox::AddLog(v1::WorkerToCoordinator message) {
+  const RankKey key = KeyOfLog(message.rank_log());
+  const size_t bytes = LogBytes(message);
+  if (log_bytes_ + bytes > log_bytes_limit_) {
+    left_out_[key] += static_cast<uint64_t>(message.rank_log().lines_size());
+    return;
+  }
+  AddNotice(key);
+  log_bytes_ += bytes;
+  messages_.push_back(std::move(message));
+}
+
+void Outbox::AddNotice(const RankKey& key) {
+  const auto left_out = left_out_.extract(key);
+  if (left_out.empty()) return;
+  v1::WorkerToCoordinator message;
+  v1::RankLog* log = message.mutable_rank_log();
+  log->set_job_id(key.job.value());
+  log->set_attempt(key.attempt.value());
+  v1::LogLine* line = log->add_lines();
+  line->set_attempt(key.attempt.value());
+  line->set_rank(key.rank.value());
+  line->set_stream(v1::LOG_STREAM_STDERR);
+  line->set_text(
+      absl::StrCat("[tandem-worker: ", left_out.mapped(),
+                   " lines are left out here, because the coordinator did not take them in time; "
+                   "they are in the log folder of the worker]"));
+  log_bytes_ += LogBytes(message);
+  messages_.push_back(std::move(message));
+}
+
+void Outbox::PopFront() {
+  log_bytes_ -= LogBytes(messages_.front());
+  messages_.pop_front();
+}
+
+}  // namespace tandem::agent

@@ -1,0 +1,100 @@
+#include "worker/agent/outbox.h"
+
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace tandem::agent {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+const RankKey kRank{JobId("job"), AttemptNumber(1), Rank(0)};
+
+v1::WorkerToCoordinator Log(const RankKey& key, size_t bytes) {
+  v1::WorkerToCoordinator message;
+  message.mutable_rank_log()->set_job_id(key.job.value());
+  message.mutable_rank_log()->set_attempt(key.attempt.value());
+  v1::LogLine* line = message.mutable_rank_log()->add_lines();
+  line->set_rank(key.rank.value());
+  line->set_text(std::string(bytes, 'x'));
+  return message;
+}
+
+v1::WorkerToCoordinator Finished(const RankKey& key) {
+  v1::WorkerToCoordinator message;
+  SetKey(key, message.mutable_rank_report());
+  message.mutable_rank_report()->mutable_finished();
+  return message;
+}
+
+v1::WorkerToCoordinator Exited(const RankKey& key) {
+  v1::WorkerToCoordinator message;
+  SetKey(key, message.mutable_rank_exited());
+  return message;
+}
+
+std::vector<v1::WorkerToCoordinator> TakeAll(Outbox* outbox) {
+  std::vector<v1::WorkerToCoordinator> all;
+  for (; !outbox->empty(); outbox->PopFront()) all.push_back(outbox->front());
+  return all;
+}
+
+std::vector<v1::WorkerToCoordinator::KindCase> Kinds(Outbox* outbox) {
+  std::vector<v1::WorkerToCoordinator::KindCase> kinds;
+  for (const auto& message : TakeAll(outbox)) kinds.push_back(message.kind_case());
+  return kinds;
+}
+
+TEST(Outbox, Front_BeforePop_IsTheSameMessage) {
+  Outbox outbox(1000);
+  outbox.Add(Finished(kRank));
+  outbox.Add(Exited(kRank));
+  EXPECT_TRUE(outbox.front().has_rank_report());
+  EXPECT_TRUE(outbox.front().has_rank_report());
+  outbox.PopFront();
+  EXPECT_TRUE(outbox.front().has_rank_exited());
+}
+
+TEST(Outbox, Add_ManyReportsBeyondTheLimit_KeepsThemAll) {
+  Outbox outbox(1);
+  for (int i = 0; i < 1000; ++i) outbox.Add(Finished(kRank));
+  outbox.Add(Exited(kRank));
+  EXPECT_THAT(TakeAll(&outbox), SizeIs(1001));
+}
+
+TEST(Outbox, Add_LogsBeyondTheLimit_ExitFollowsANoticeThatCountsThem) {
+  Outbox outbox(1000);
+  for (int i = 0; i < 5; ++i) outbox.Add(Log(kRank, 400));
+  outbox.Add(Exited(kRank));
+  const auto all = TakeAll(&outbox);
+  ASSERT_THAT(all, SizeIs(4));
+  EXPECT_THAT(all[2].rank_log().lines(0).text(), HasSubstr("3 lines"));
+  EXPECT_TRUE(all[3].has_rank_exited());
+}
+
+TEST(Outbox, Add_LogAfterOthersWereLeftOut_NoticeStandsInTheirPlace) {
+  Outbox outbox(1000);
+  for (int i = 0; i < 4; ++i) outbox.Add(Log(kRank, 400));
+  TakeAll(&outbox);
+  outbox.Add(Log(kRank, 400));
+  const auto all = TakeAll(&outbox);
+  ASSERT_THAT(all, SizeIs(2));
+  EXPECT_THAT(all[0].rank_log().lines(0).text(), HasSubstr("2 lines"));
+}
+
+TEST(Outbox, Add_LogsOfOtherRankLeftOut_NoNoticeForThisOne) {
+  Outbox outbox(1000);
+  const RankKey other{JobId("job"), AttemptNumber(1), Rank(1)};
+  for (int i = 0; i < 4; ++i) outbox.Add(Log(other, 400));
+  outbox.Add(Exited(kRank));
+  using Kind = v1::WorkerToCoordinator;
+  EXPECT_THAT(Kinds(&outbox), ElementsAre(Kind::kRankLog, Kind::kRankLog, Kind::kRankExited));
+}
+
+}  // namespace
+}  // namespace tandem::agent

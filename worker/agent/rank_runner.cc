@@ -1,0 +1,202 @@
+#include "worker/agent/rank_runner.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "common/message_channel.h"
+
+namespace tandem::agent {
+namespace {
+
+// A trainer closes its channel by exiting. One that closes it and lives on can no longer report
+// anything.
+constexpr absl::Duration kSilencePatience = absl::Seconds(2);
+
+struct Pipe {
+  FileDescriptor read, write;
+};
+
+absl::StatusOr<Pipe> MakePipe() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return absl::ErrnoToStatus(errno, "pipe2");
+  return Pipe{FileDescriptor(ends[0]), FileDescriptor(ends[1])};
+}
+
+// The descriptors of a new trainer: the ends that it inherits, and those that the agent keeps.
+struct Plumbing {
+  FileDescriptor null_input;
+  Pipe out, err;
+  FileDescriptor agent_end, trainer_end;
+};
+
+absl::StatusOr<Plumbing> MakePlumbing() {
+  FileDescriptor null_input(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (!null_input.valid()) return absl::ErrnoToStatus(errno, "open /dev/null");
+  auto out = MakePipe();
+  if (!out.ok()) return out.status();
+  auto err = MakePipe();
+  if (!err.ok()) return err.status();
+  auto sockets = MakeSocketPair();
+  if (!sockets.ok()) return sockets.status();
+  return Plumbing{std::move(null_input), *std::move(out), *std::move(err),
+                  std::move(sockets->first), std::move(sockets->second)};
+}
+
+Command MakeCommand(const std::string& path, const v1::Prepare& prepare, const Plumbing& plumbing,
+                    const ProgressPage& page) {
+  return {.path = path,
+          .arguments = {"--agent-fd", "3", "--progress-fd", "4"},
+          // For libraries that read their thread count before the trainer can set it.
+          .environment = {absl::StrCat("OMP_NUM_THREADS=", prepare.spec().threads_per_rank()),
+                          absl::StrCat("MKL_NUM_THREADS=", prepare.spec().threads_per_rank()),
+                          absl::StrCat("TANDEM_JOB_ID=", prepare.job_id()),
+                          absl::StrCat("TANDEM_ATTEMPT=", prepare.attempt()),
+                          absl::StrCat("TANDEM_RANK=", prepare.rank())},
+          .descriptors = {plumbing.null_input.get(), plumbing.out.write.get(),
+                          plumbing.err.write.get(), plumbing.trainer_end.get(), page.fd()}};
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<RankRunner>> RankRunner::Start(Context context,
+                                                              const v1::Prepare& prepare,
+                                                              std::function<void()> on_exited) {
+  auto page = ProgressPage::Create();
+  if (!page.ok()) return page.status();
+  page->Set({.step = 0, .phase = v1::PHASE_PREPARE});
+  std::unique_ptr<RankRunner> runner(
+      new RankRunner(std::move(context), prepare, *std::move(page), std::move(on_exited)));
+  if (absl::Status launched = runner->Launch(prepare); !launched.ok()) return launched;
+  return runner;
+}
+
+RankRunner::RankRunner(Context context, const v1::Prepare& prepare, ProgressPage page,
+                       std::function<void()> on_exited)
+    : context_(std::move(context)),
+      key_(KeyOf(prepare)),
+      slot_(prepare.slot()),
+      on_exited_(std::move(on_exited)),
+      page_(std::move(page)) {}
+
+absl::Status RankRunner::Launch(const v1::Prepare& prepare) {
+  auto plumbing = MakePlumbing();
+  if (!plumbing.ok()) return plumbing.status();
+  auto process = ChildProcess::Start(
+      context_.loop, MakeCommand(context_.options->trainer_path, prepare, *plumbing, page_),
+      [this](ExitStatus status) { OnGone(status); });
+  if (!process.ok()) return process.status();
+  process_ = *std::move(process);
+  logs_ = std::make_unique<LogCollector>(
+      context_.loop, context_.clock, context_.options->logs, key_,
+      LogCollector::Pipes{std::move(plumbing->out.read), std::move(plumbing->err.read)},
+      [this](v1::RankLog log) { OnLog(std::move(log)); });
+  channel_ = std::make_unique<TrainerChannel>(
+      context_.loop, std::move(plumbing->agent_end),
+      [this](const v1::TrainerToAgent& message) { OnMessage(message); },
+      [this](const absl::Status& reason) { OnChannelClosed(reason); });
+  v1::AgentToTrainer first;
+  *first.mutable_prepare() = prepare;
+  return channel_->Send(first);
+}
+
+void RankRunner::Train(const v1::Start& start) {
+  v1::AgentToTrainer message;
+  *message.mutable_start() = start;
+  const absl::Status sent = channel_->Send(message);
+  if (!sent.ok()) Fail(v1::CAUSE_CODE_RANK_ERROR, std::string(sent.message()));
+}
+
+void RankRunner::Abort() {
+  // One that had ended by itself before it was told to keeps its own exit: it may be the first
+  // cause.
+  if (process_->HasEnded()) return;
+  aborted_ = true;
+  Terminate();
+}
+
+void RankRunner::Stop(const std::string& why) {
+  if (!process_->HasEnded()) Fail(v1::CAUSE_CODE_WORKER_LOST, why);
+}
+
+void RankRunner::Fail(v1::CauseCode code, const std::string& why) {
+  v1::RankFailure failure;
+  failure.set_code(code);
+  failure.set_message(why);
+  if (!failure_.has_value()) failure_ = failure;
+  Terminate();
+}
+
+void RankRunner::OnMessage(const v1::TrainerToAgent& message) {
+  v1::WorkerToCoordinator report;
+  SetKey(key_, report.mutable_rank_report());
+  switch (message.kind_case()) {
+    case v1::TrainerToAgent::kPrepared:
+      return OnPrepared(message.prepared());
+    case v1::TrainerToAgent::kProgress:
+      *report.mutable_rank_report()->mutable_progress() = message.progress();
+      break;
+    case v1::TrainerToAgent::kFinished:
+      finished_ = true;
+      *report.mutable_rank_report()->mutable_finished() = message.finished();
+      break;
+    case v1::TrainerToAgent::kFailure:
+      if (!failure_.has_value()) failure_ = message.failure();
+      *report.mutable_rank_report()->mutable_failure() = message.failure();
+      break;
+    case v1::TrainerToAgent::KIND_NOT_SET:
+      return Fail(v1::CAUSE_CODE_RANK_ERROR, "the trainer sent a message of a kind unknown here");
+  }
+  context_.send(std::move(report));
+}
+
+void RankRunner::OnPrepared(const v1::Prepared& prepared) {
+  v1::WorkerToCoordinator message;
+  SetKey(key_, message.mutable_rank_prepared());
+  message.mutable_rank_prepared()->set_pid(process_->pid());
+  *message.mutable_rank_prepared()->mutable_prepared() = prepared;
+  context_.send(std::move(message));
+}
+
+void RankRunner::OnChannelClosed(const absl::Status& reason) {
+  const std::string why = absl::StrCat("rank ", key_.rank.value(),
+                                       " broke off its channel to the agent: ", reason.message());
+  if (!absl::IsOutOfRange(reason)) return Fail(v1::CAUSE_CODE_RANK_ERROR, why);
+  silence_timer_ = context_.loop->After(kSilencePatience, [this, why] {
+    if (!finished_) Fail(v1::CAUSE_CODE_RANK_ERROR, why + ", and went on running");
+  });
+}
+
+void RankRunner::OnLog(v1::RankLog log) {
+  v1::WorkerToCoordinator message;
+  *message.mutable_rank_log() = std::move(log);
+  context_.send(std::move(message));
+}
+
+void RankRunner::OnGone(ExitStatus status) {
+  channel_->Drain();
+  silence_timer_.Reset();
+  logs_->Drain();
+  SendExited(status);
+  on_exited_();
+}
+
+void RankRunner::SendExited(ExitStatus status) {
+  v1::WorkerToCoordinator message;
+  v1::RankExited* exited = message.mutable_rank_exited();
+  SetKey(key_, exited);
+  exited->set_exit_code(status.code);
+  exited->set_signal(status.signal);
+  exited->set_aborted(aborted_);
+  exited->set_step(position().step);
+  exited->set_phase(position().phase);
+  for (const std::string& line : logs_->last_stderr_lines()) exited->add_last_lines(line);
+  if (failure_.has_value()) *exited->mutable_failure() = *failure_;
+  context_.send(std::move(message));
+}
+
+}  // namespace tandem::agent

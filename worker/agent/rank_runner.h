@@ -1,0 +1,87 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "common/clock.h"
+#include "common/progress_page.h"
+#include "tandem/v1/worker.pb.h"
+#include "worker/agent/child_process.h"
+#include "worker/agent/event_loop.h"
+#include "worker/agent/log_collector.h"
+#include "worker/agent/rank_key.h"
+#include "worker/agent/trainer_channel.h"
+
+namespace tandem::agent {
+
+// How this agent runs its trainers; the same for all of them.
+struct RankOptions {
+  std::string trainer_path;
+  LogOptions logs;
+  // From SIGTERM to SIGKILL.
+  absl::Duration kill_grace = absl::Milliseconds(500);
+};
+
+// One rank of one attempt: its process, its channel, what it prints. Turns what it does into
+// messages for the coordinator, of which RankExited is the last. Loop only.
+class RankRunner {
+ public:
+  struct Context {
+    EventLoop* loop;
+    const Clock* clock;
+    const RankOptions* options;
+    std::function<void(v1::WorkerToCoordinator)> send;
+  };
+
+  // Starts the trainer and hands it `prepare`. `on_exited` is called after RankExited was sent; it
+  // must not destroy the runner.
+  //   Any code  the trainer could not be started; nothing was or will be sent.
+  static absl::StatusOr<std::unique_ptr<RankRunner>> Start(Context context,
+                                                           const v1::Prepare& prepare,
+                                                           std::function<void()> on_exited);
+
+  const RankKey& key() const { return key_; }
+  const std::string& slot() const { return slot_; }
+  ProgressPage::Position position() const { return page_.Get(); }
+
+  void Train(const v1::Start& start);
+  // Stops the trainer because the coordinator said so.
+  void Abort();
+  // Stops it because the agent ends.
+  void Stop(const std::string& why);
+
+ private:
+  RankRunner(Context context, const v1::Prepare& prepare, ProgressPage page,
+             std::function<void()> on_exited);
+
+  absl::Status Launch(const v1::Prepare& prepare);
+  // Stops it; `why` becomes the rank's failure, unless it has one already.
+  void Fail(v1::CauseCode code, const std::string& why);
+  void Terminate() { process_->Terminate(context_.options->kill_grace); }
+
+  void OnMessage(const v1::TrainerToAgent& message);
+  void OnPrepared(const v1::Prepared& prepared);
+  void OnChannelClosed(const absl::Status& reason);
+  void OnLog(v1::RankLog log);
+  void OnGone(ExitStatus status);
+  void SendExited(ExitStatus status);
+
+  const Context context_;
+  const RankKey key_;
+  const std::string slot_;
+  const std::function<void()> on_exited_;
+  ProgressPage page_;
+  bool aborted_ = false;
+  bool finished_ = false;
+  std::optional<v1::RankFailure> failure_;
+  EventLoop::Registration silence_timer_;
+  std::unique_ptr<LogCollector> logs_;
+  std::unique_ptr<TrainerChannel> channel_;
+  std::unique_ptr<ChildProcess> process_;
+};
+
+}  // namespace tandem::agent

@@ -1,0 +1,94 @@
+// One rank without an agent: the test is the loop's thread, so it decides what the loop learns
+// when.
+
+#include "worker/agent/rank_runner.h"
+
+#include <signal.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "common/clock.h"
+#include "gtest/gtest.h"
+#include "worker/agent/event_loop.h"
+#include "worker/agent/testing/messages.h"
+
+namespace tandem::agent {
+namespace {
+
+class RankRunnerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_NE(mkdtemp(log_folder_.data()), nullptr);
+    options_ = {.trainer_path = FAKE_TRAINER, .logs = {.directory = log_folder_}};
+  }
+  void TearDown() override { std::filesystem::remove_all(log_folder_); }
+
+  void Start(const std::string& behaviour) {
+    v1::Prepare prepare;
+    SetKey(RankOf(0), &prepare);
+    prepare.mutable_spec()->set_name(behaviour);
+    auto runner = RankRunner::Start({.loop = loop_.get(),
+                                     .clock = &clock_,
+                                     .options = &options_,
+                                     .send = [this](auto message) { OnSent(message); }},
+                                    prepare, [this] { loop_->Stop(); });
+    ASSERT_TRUE(runner.ok()) << runner.status();
+    runner_ = *std::move(runner);
+  }
+
+  void OnSent(const v1::WorkerToCoordinator& message) {
+    if (message.has_rank_prepared() && on_prepared_) on_prepared_(message.rank_prepared().pid());
+    if (message.has_rank_exited()) exited_ = message.rank_exited();
+  }
+
+  std::string log_folder_ = ::testing::TempDir() + "rank_runner_test_XXXXXX";
+  SystemClock clock_;
+  RankOptions options_;
+  std::unique_ptr<EventLoop> loop_ = *EventLoop::Create();
+  std::unique_ptr<RankRunner> runner_;
+  std::function<void(pid_t)> on_prepared_;
+  v1::RankExited exited_;
+};
+
+TEST_F(RankRunnerTest, Abort_TrainerHadDiedByItself_KeepsItsOwnCause) {
+  Start("hang");
+  on_prepared_ = [this](pid_t pid) {
+    kill(pid, SIGKILL);
+    ASSERT_TRUE(EndsWithin(pid, 10000));
+    runner_->Abort();
+  };
+  loop_->Run();
+  EXPECT_EQ(exited_.signal(), SIGKILL);
+  EXPECT_FALSE(exited_.aborted());
+}
+
+TEST_F(RankRunnerTest, Stop_TrainerHadDiedByItself_KeepsItsOwnCause) {
+  Start("hang");
+  on_prepared_ = [this](pid_t pid) {
+    kill(pid, SIGKILL);
+    ASSERT_TRUE(EndsWithin(pid, 10000));
+    runner_->Stop("the worker was stopped");
+  };
+  loop_->Run();
+  EXPECT_EQ(exited_.signal(), SIGKILL);
+  EXPECT_FALSE(exited_.has_failure());
+}
+
+TEST_F(RankRunnerTest, Destructor_TrainerStillRuns_KillsIt) {
+  Start("ignore-term");
+  pid_t trainer = 0;
+  on_prepared_ = [&](pid_t pid) {
+    trainer = pid;
+    loop_->Stop();
+  };
+  loop_->Run();
+  runner_.reset();
+  EXPECT_TRUE(EndsWithin(trainer, 0));
+}
+
+}  // namespace
+}  // namespace tandem::agent

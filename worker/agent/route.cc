@@ -1,0 +1,79 @@
+#include "worker/agent/route.h"
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "common/file_descriptor.h"
+
+namespace tandem::agent {
+namespace {
+
+using AddressList = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
+
+absl::StatusOr<AddressList> Resolve(const HostPort& target) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_DGRAM;
+  addrinfo* found = nullptr;
+  const int error = getaddrinfo(target.host.c_str(), target.port.c_str(), &hints, &found);
+  if (error == 0) return AddressList(found, &freeaddrinfo);
+  return absl::UnavailableError(
+      absl::StrCat("cannot resolve the host name ", target.host, ": ", gai_strerror(error)));
+}
+
+// The local end of a datagram socket that is connected, which only looks up the route.
+absl::StatusOr<std::string> LocalEnd(const addrinfo& target) {
+  const FileDescriptor probe(socket(target.ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  sockaddr_storage local{};
+  socklen_t size = sizeof(local);
+  if (connect(probe.get(), target.ai_addr, target.ai_addrlen) != 0 ||
+      getsockname(probe.get(), reinterpret_cast<sockaddr*>(&local), &size) != 0) {
+    return absl::UnavailableError(absl::ErrnoToStatus(errno, "no route").message());
+  }
+  char text[NI_MAXHOST];
+  const int error = getnameinfo(reinterpret_cast<const sockaddr*>(&local), size, text, sizeof(text),
+                                nullptr, 0, NI_NUMERICHOST);
+  if (error != 0) return absl::UnavailableError(gai_strerror(error));
+  return std::string(text);
+}
+
+bool IsLoopback(const std::string& address) {
+  return address == "::1" || address.starts_with("127.");
+}
+
+}  // namespace
+
+absl::StatusOr<HostPort> ParseHostPort(const std::string& text) {
+  const size_t colon = text.rfind(':');
+  if (colon == std::string::npos) {
+    return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not HOST:PORT"));
+  }
+  absl::string_view host = absl::string_view(text).substr(0, colon);
+  const bool bracketed = absl::ConsumePrefix(&host, "[") && absl::ConsumeSuffix(&host, "]");
+  int port = 0;
+  const bool is_number = absl::SimpleAtoi(text.substr(colon + 1), &port);
+  if (host.empty() || (!bracketed && absl::StrContains(host, ":")) || !is_number || port < 1 ||
+      port > 65535) {
+    return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not HOST:PORT"));
+  }
+  return HostPort{std::string(host), absl::StrCat(port)};
+}
+
+absl::StatusOr<std::string> LocalAddressTowards(const HostPort& target) {
+  const auto addresses = Resolve(target);
+  if (!addresses.ok()) return addresses.status();
+  absl::StatusOr<std::string> local = LocalEnd(**addresses);
+  if (local.ok() && IsLoopback(*local)) return "127.0.0.1";
+  return local;
+}
+
+}  // namespace tandem::agent

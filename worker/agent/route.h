@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace tandem::agent {
+
+struct HostPort {
+  std::string host;
+  std::string port;
+};
+
+// Reads "HOST:PORT"; an IPv6 address stands in brackets.
+//   InvalidArgument  it is not that, or the port is not 1..65535.
+absl::StatusOr<HostPort> ParseHostPort(const std::string& text);
+
+// The address of this host from which `target` is reached, which is how hosts beside it reach this
+// one: 127.0.0.1 when the target is on this host's loopback. Sends nothing. May block on the name
+// service.
+//   Unavailable  the name cannot be resolved, or there is no route.
+absl::StatusOr<std::string> LocalAddressTowards(const HostPort& target);
+
+}  // namespace tandem::agent

@@ -1,0 +1,181 @@
+// tandem-worker as a program: its exit codes, and what is left when it dies.
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/file_descriptor.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "worker/agent/spawn.h"
+#include "worker/agent/testing/fake_coordinator.h"
+#include "worker/agent/testing/messages.h"
+
+namespace tandem::agent {
+namespace {
+
+using ::testing::HasSubstr;
+
+class WorkerBinaryTest : public ::testing::Test {
+ protected:
+  void SetUp() override { ASSERT_NE(mkdtemp(folder_.data()), nullptr); }
+  void TearDown() override {
+    if (worker_ > 0) {
+      kill(worker_, SIGKILL);
+      waitpid(worker_, nullptr, 0);
+    }
+    std::filesystem::remove_all(folder_);
+  }
+
+  Command WorkerCommand(std::vector<std::string> arguments) {
+    null_input_.Reset(open("/dev/null", O_RDONLY));
+    out_.Reset(open((folder_ + "/out").c_str(), O_WRONLY | O_CREAT, 0600));
+    err_.Reset(open((folder_ + "/err").c_str(), O_WRONLY | O_CREAT, 0600));
+    return {.path = TANDEM_WORKER,
+            .arguments = std::move(arguments),
+            .environment = {"TMPDIR=" + folder_},
+            .descriptors = {null_input_.get(), out_.get(), err_.get()}};
+  }
+
+  void StartWorker(std::vector<std::string> arguments) {
+    const auto pid = Spawn(WorkerCommand(std::move(arguments)));
+    ASSERT_TRUE(pid.ok()) << pid.status();
+    worker_ = *pid;
+  }
+  void StartConnectedWorker() {
+    StartWorker(
+        {"--coordinator", coordinator_.address(), "--slots", "cpu:2", "--trainer", FAKE_TRAINER});
+    ASSERT_TRUE(AwaitRegistrations(&coordinator_, 1));
+  }
+
+  // The wait status of the worker; nothing if it runs on for so long.
+  std::optional<int> StatusWithin(int milliseconds) {
+    const FileDescriptor pidfd(static_cast<int>(syscall(SYS_pidfd_open, worker_, 0)));
+    pollfd ended{pidfd.get(), POLLIN, 0};
+    int status = 0;
+    if (poll(&ended, 1, milliseconds) != 1) return std::nullopt;
+    if (waitpid(worker_, &status, 0) == worker_) worker_ = 0;
+    return status;
+  }
+  int ExitCode() {
+    const auto status = StatusWithin(30000);
+    return status.has_value() && WIFEXITED(*status) ? WEXITSTATUS(*status) : -1;
+  }
+
+  std::string Contents(const std::string& name) {
+    std::ifstream file(folder_ + "/" + name);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  // Starts two ranks that only SIGKILL ends.
+  std::vector<pid_t> StartRanksThatIgnoreTerm() {
+    coordinator_.Send(Prepare("ignore-term", 2));
+    std::vector<pid_t> pids;
+    for (uint32_t rank : {0, 1}) pids.push_back(AwaitPrepared(&coordinator_, RankOf(rank)).pid());
+    return pids;
+  }
+
+  std::string folder_ = ::testing::TempDir() + "worker_test_XXXXXX";
+  FileDescriptor null_input_, out_, err_;
+  FakeCoordinator coordinator_;
+  pid_t worker_ = 0;
+};
+
+void ExpectOneLineWith(const std::string& text, const std::string& part) {
+  EXPECT_THAT(text, HasSubstr(part));
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;
+}
+
+TEST_F(WorkerBinaryTest, BadFlag_ExitsWithTwoAndOneLine) {
+  StartWorker({"--slots", "cpu:none"});
+  EXPECT_EQ(ExitCode(), 2);
+  ExpectOneLineWith(Contents("err"), "--slots");
+}
+
+TEST_F(WorkerBinaryTest, TrainerMissing_ExitsWithTwoAndThePath) {
+  StartWorker({"--slots", "cpu:1", "--trainer", "/nowhere/trainer"});
+  EXPECT_EQ(ExitCode(), 2);
+  ExpectOneLineWith(Contents("err"), "/nowhere/trainer");
+}
+
+TEST_F(WorkerBinaryTest, LogFolderImpossible_ExitsWithTwoAndThePath) {
+  StartWorker({"--slots", "cpu:1", "--trainer", FAKE_TRAINER, "--log-dir", "/proc/logs"});
+  EXPECT_EQ(ExitCode(), 2);
+  ExpectOneLineWith(Contents("err"), "/proc/logs");
+}
+
+TEST_F(WorkerBinaryTest, Connected_SaysSoOnce) {
+  StartConnectedWorker();
+  coordinator_.Send(Prepare("exit-3"));
+  AwaitExit(&coordinator_, RankOf(0));
+  ExpectOneLineWith(Contents("out"), "connected to " + coordinator_.address() + " with 2 slots");
+}
+
+TEST_F(WorkerBinaryTest, Refused_ExitsWithOneAndTheReason) {
+  coordinator_.RefuseNext({grpc::StatusCode::FAILED_PRECONDITION, "protocol 1 is not 2"});
+  StartWorker(
+      {"--coordinator", coordinator_.address(), "--slots", "cpu:1", "--trainer", FAKE_TRAINER});
+  EXPECT_EQ(ExitCode(), 1);
+  EXPECT_THAT(Contents("err"), HasSubstr("protocol 1 is not 2"));
+}
+
+TEST_F(WorkerBinaryTest, CoordinatorGoneForTooLong_ExitsWithOneAndStopsItsRanks) {
+  StartWorker({"--coordinator", coordinator_.address(), "--slots", "cpu:2", "--trainer",
+               FAKE_TRAINER, "--exit-when-coordinator-gone", "200ms"});
+  const std::vector<pid_t> trainers = StartRanksThatIgnoreTerm();
+  coordinator_.StopListening();
+  EXPECT_EQ(ExitCode(), 1);
+  EXPECT_THAT(Contents("err"), HasSubstr("has been gone for 200ms"));
+  for (pid_t pid : trainers) EXPECT_TRUE(EndsWithin(pid, 0));
+}
+
+TEST_F(WorkerBinaryTest, Sigterm_ReportsExitsAndEndsWithinTwoSeconds) {
+  StartConnectedWorker();
+  const std::vector<pid_t> trainers = StartRanksThatIgnoreTerm();
+  kill(worker_, SIGTERM);
+  const auto status = StatusWithin(2000);
+  ASSERT_TRUE(status.has_value());
+  EXPECT_TRUE(WIFEXITED(*status));
+  EXPECT_EQ(WEXITSTATUS(*status), 0);
+  for (pid_t pid : trainers) EXPECT_TRUE(EndsWithin(pid, 0));
+  EXPECT_EQ(AwaitExit(&coordinator_, RankOf(1)).failure().code(), v1::CAUSE_CODE_WORKER_LOST);
+}
+
+TEST_F(WorkerBinaryTest, Sigkill_LeavesNoTrainerAlive) {
+  StartConnectedWorker();
+  const std::vector<pid_t> trainers = StartRanksThatIgnoreTerm();
+  for (pid_t pid : trainers) ASSERT_FALSE(EndsWithin(pid, 0));
+  kill(worker_, SIGKILL);
+  for (pid_t pid : trainers) EXPECT_TRUE(EndsWithin(pid, 2000));
+}
+
+TEST_F(WorkerBinaryTest, DieWithParent_ParentIsKilled_WorkerAndTrainersEnd) {
+  const pid_t parent = fork();
+  if (parent == 0) {
+    const auto worker =
+        Spawn(WorkerCommand({"--coordinator", coordinator_.address(), "--slots", "cpu:2",
+                             "--trainer", FAKE_TRAINER, "--die-with-parent"}));
+    if (!worker.ok()) _exit(1);
+    while (true) pause();
+  }
+  const std::vector<pid_t> trainers = StartRanksThatIgnoreTerm();
+  kill(parent, SIGKILL);
+  waitpid(parent, nullptr, 0);
+  for (pid_t pid : trainers) EXPECT_TRUE(EndsWithin(pid, 2000));
+}
+
+}  // namespace
+}  // namespace tandem::agent

@@ -1,0 +1,39 @@
+#include "worker/ddp/exchange_header.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace tandem::ddp {
+namespace {
+
+std::string Place(const ExchangeHeader& header) {
+  const std::string what = header.bucket == ExchangeHeader::kTallies
+                               ? "the tallies"
+                               : absl::StrCat("gradient bucket ", header.bucket);
+  return absl::StrFormat("%s of step %d", what, header.step);
+}
+
+std::string Constants(const ExchangeHeader& header) {
+  return absl::StrFormat("%d elements, logical ranks %d to %d of %d, job hash %016x",
+                         header.elements, header.leaves.begin, header.leaves.end,
+                         header.logical_ranks, header.job_hash);
+}
+
+}  // namespace
+
+absl::Status CheckHeader(Rank sender, const ExchangeHeader& expected,
+                         const ExchangeHeader& received) {
+  if (received == expected) return absl::OkStatus();
+  const bool same_place = received.step == expected.step && received.bucket == expected.bucket;
+  const std::string difference =
+      same_place
+          ? absl::StrFormat(" with %s instead of %s", Constants(received), Constants(expected))
+          : "";
+  return absl::FailedPreconditionError(absl::StrFormat(
+      "rank %d sent %s%s while this rank is at %s; see the log of rank %d", sender.value(),
+      Place(received), difference, Place(expected), sender.value()));
+}
+
+}  // namespace tandem::ddp

@@ -1,0 +1,39 @@
+#include "worker/ddp/flat_gradient.h"
+
+#include <algorithm>
+
+namespace tandem::ddp {
+
+FlatLayout::FlatLayout(const std::vector<at::Tensor>& parameters) : offsets_{0} {
+  for (const at::Tensor& parameter : parameters) {
+    offsets_.push_back(offsets_.back() + parameter.numel());
+  }
+}
+
+at::Tensor FlatLayout::Segment(const FlatGradient& gradient, size_t segment) const {
+  const int64_t begin = offsets_[segment];
+  return gradient.values.narrow(0, begin, offsets_[segment + 1] - begin);
+}
+
+bool FlatLayout::IsComplete(const FlatGradient& gradient) const {
+  return std::all_of(gradient.present, gradient.present + segments(),
+                     [](uint8_t present) { return present != 0; });
+}
+
+void FlatLayout::AddInto(FlatGradient& left, const FlatGradient& right) const {
+  if (IsComplete(left) && IsComplete(right)) {  // the usual case, in one sweep
+    left.values.add_(right.values);
+    return;
+  }
+  for (size_t i = 0; i < segments(); ++i) {
+    if (!right.present[i]) continue;
+    if (left.present[i]) {
+      Segment(left, i).add_(Segment(right, i));
+    } else {
+      Segment(left, i).copy_(Segment(right, i));
+      left.present[i] = 1;
+    }
+  }
+}
+
+}  // namespace tandem::ddp

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace tandem::ddp {
+
+// The gradients of several parameters, one behind the other: a node of the tree, for one bucket.
+struct FlatGradient {
+  at::Tensor values;           // float32, [elements]
+  uint8_t* present = nullptr;  // a byte per segment; where it is 0 the values mean nothing
+};
+
+// Where each parameter's segment is, and how two nodes are added.
+class FlatLayout {
+ public:
+  explicit FlatLayout(const std::vector<at::Tensor>& parameters);
+
+  size_t segments() const { return offsets_.size() - 1; }
+  int64_t elements() const { return offsets_.back(); }
+
+  // A view, in one dimension.
+  at::Tensor Segment(const FlatGradient& gradient, size_t segment) const;
+
+  // left + right, in place. A segment that only one of them has is that one's, bit for bit.
+  void AddInto(FlatGradient& left, const FlatGradient& right) const;
+
+ private:
+  bool IsComplete(const FlatGradient& gradient) const;
+
+  std::vector<int64_t> offsets_;  // one more than segments: the last is the number of elements
+};
+
+}  // namespace tandem::ddp

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/base/attributes.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "common/logical_ranks.h"
+#include "worker/ddp/transport.h"
+
+namespace tandem::ddp {
+
+// What one logical rank counted over its share. The loss that is reported is loss_sum / count of
+// the total.
+struct Tally {
+  double loss_sum = 0;
+  uint64_t count = 0;    // samples (or tokens) in loss_sum
+  uint64_t correct = 0;  // of those; evaluation only
+
+  friend bool operator==(const Tally&, const Tally&) = default;
+};
+
+// Adds the tallies of all logical ranks in the tree of reduction_tree.h: the same bits on every
+// rank, at every world size. One small exchange, which may run while the rank does other things:
+//
+//   tallies.Start(step, leaves);     // after the last forward
+//   loss_sum.backward();
+//   StatusOr<Tally> total = tallies.Wait();
+//
+// Not thread-safe; every rank makes the same calls, in the same order among its other exchanges.
+class LeafTallies {
+ public:
+  // `transport` outlives it. CheckTreeShape(world size, logical_ranks) is OK. `job_hash` as in
+  // GradientReducerOptions.
+  LeafTallies(Transport& transport ABSL_ATTRIBUTE_LIFETIME_BOUND, uint32_t logical_ranks,
+              uint64_t job_hash);
+  ~LeafTallies();
+
+  // `leaves`: this rank's logical ranks in order, absent where the share was empty. `step`: any
+  // number that is the same on every rank. Wait follows before the next Start.
+  void Start(uint64_t step, absl::Span<const std::optional<Tally>> leaves);
+
+  // The total over all logical ranks; all zero if every one was absent.
+  //   InvalidArgument     `leaves` had another length than this rank's range.
+  //   FailedPrecondition  a rank is at another step or has other constants: names rank and step; or
+  //   there
+  //                       was no Start.
+  //   others              as Transport.
+  absl::StatusOr<Tally> Wait();
+
+ private:
+  // Constant after construction.
+  Transport& transport_;
+  const uint32_t logical_ranks_;
+  const uint64_t job_hash_;
+  const LogicalRange range_;
+  const size_t slot_bytes_;
+  std::vector<std::byte> slots_;
+
+  // From Start to Wait.
+  uint64_t step_ = 0;
+  absl::Status start_status_;
+  std::unique_ptr<PendingExchange> pending_;
+};
+
+}  // namespace tandem::ddp

@@ -1,0 +1,39 @@
+#include "worker/ddp/torch_status.h"
+
+#include <c10/util/Exception.h>
+#include <gloo/common/error.h>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
+namespace tandem::ddp {
+namespace {
+
+std::string FirstLine(const std::exception& error) {
+  const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
+  const std::string text = torch_error ? torch_error->what_without_backtrace() : error.what();
+  return text.substr(0, text.find('\n'));
+}
+
+// Neither library has a type for time-outs that is thrown throughout.
+bool IsTimeout(absl::string_view text) {
+  return absl::StrContains(text, "timed out") || absl::StrContains(text, "Timed out") ||
+         absl::StrContains(text, "timeout");
+}
+
+bool IsNetworkError(const std::exception& error) {
+  return dynamic_cast<const gloo::IoException*>(&error) != nullptr ||
+         dynamic_cast<const c10::DistNetworkError*>(&error) != nullptr;
+}
+
+}  // namespace
+
+absl::Status StatusFromException(const std::exception& error, absl::string_view what_failed) {
+  const std::string line = FirstLine(error);
+  const std::string message = absl::StrCat(what_failed, ": ", line);
+  if (IsTimeout(line)) return absl::DeadlineExceededError(message);
+  if (IsNetworkError(error)) return absl::UnavailableError(message);
+  return absl::InternalError(message);
+}
+
+}  // namespace tandem::ddp

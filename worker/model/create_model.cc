@@ -1,0 +1,20 @@
+#include <exception>
+
+#include "absl/strings/str_cat.h"
+#include "worker/model/mlp.h"
+#include "worker/model/model.h"
+#include "worker/model/seed.h"
+
+namespace tandem::model {
+
+absl::StatusOr<std::shared_ptr<Model>> CreateModel(const v1::JobSpec& spec, int64_t features,
+                                                   int64_t classes) {
+  SeedDefaultGenerator(spec.seed());
+  try {
+    return std::make_shared<Mlp>(spec.model().mlp(), features, classes);
+  } catch (const std::exception& error) {
+    return absl::InvalidArgumentError(absl::StrCat("model: cannot be built: ", error.what()));
+  }
+}
+
+}  // namespace tandem::model

@@ -1,0 +1,129 @@
+#include "worker/model/model.h"
+
+#include <string>
+#include <vector>
+
+#include "ATen/Functions.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "worker/model/optimizer.h"
+#include "worker/model/seed.h"
+
+namespace tandem::model {
+namespace {
+
+using ::testing::ElementsAre;
+
+v1::JobSpec SpecWithDropout(double dropout) {
+  v1::JobSpec spec;
+  spec.set_seed(7);
+  v1::Mlp& mlp = *spec.mutable_model()->mutable_mlp();
+  mlp.add_hidden(16);
+  mlp.set_activation(v1::ACTIVATION_RELU);
+  mlp.set_dropout(dropout);
+  return spec;
+}
+
+std::shared_ptr<Model> MakeModel(const v1::JobSpec& spec) { return *CreateModel(spec, 4, 3); }
+
+data::Batch EightSamples() {
+  return {at::arange(32, at::kFloat).reshape({8, 4}) / 10, at::arange(8, at::kLong) % 3};
+}
+
+TEST(Mlp, Parameters_AreNamedAsInAPythonModuleList) {
+  EXPECT_THAT(MakeModel(SpecWithDropout(0))->named_parameters().keys(),
+              ElementsAre("layers.0.weight", "layers.0.bias", "layers.1.weight", "layers.1.bias"));
+}
+
+TEST(Mlp, NoHiddenLayer_IsALinearModel) {
+  v1::JobSpec spec = SpecWithDropout(0);
+  spec.mutable_model()->mutable_mlp()->clear_hidden();
+  EXPECT_THAT(MakeModel(spec)->named_parameters().keys(),
+              ElementsAre("layers.0.weight", "layers.0.bias"));
+}
+
+TEST(Mlp, InitialWeights_AreAFunctionOfTheSeed) {
+  v1::JobSpec spec = SpecWithDropout(0);
+  const at::Tensor first = MakeModel(spec)->parameters()[0];
+  at::rand({5});
+  EXPECT_TRUE(at::equal(first, MakeModel(spec)->parameters()[0]));
+  spec.set_seed(8);
+  EXPECT_FALSE(at::equal(first, MakeModel(spec)->parameters()[0]));
+}
+
+// torch.manual_seed(7); a = torch.nn.Linear(4, 16); b = torch.nn.Linear(16, 3)
+// a.weight[0, 0].item(); b.bias[2].item()
+TEST(Mlp, InitialWeights_AreThoseOfPython) {
+  const std::vector<at::Tensor> parameters = MakeModel(SpecWithDropout(0))->parameters();
+  EXPECT_EQ(parameters[0][0][0].item<float>(), 0.03492254018783569f);
+  EXPECT_EQ(parameters[3][2].item<float>(), -0.154588461f);
+}
+
+TEST(Mlp, TooLarge_IsRefusedByKey) {
+  v1::JobSpec spec = SpecWithDropout(0);
+  v1::Mlp& mlp = *spec.mutable_model()->mutable_mlp();
+  mlp.clear_hidden();
+  for (int i = 0; i < 2; ++i) mlp.add_hidden(1u << 31);
+  const absl::Status status = CreateModel(spec, 4, 3).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status));
+  EXPECT_THAT(std::string(status.message()), ::testing::StartsWith("model: "));
+}
+
+TEST(Mlp, Dropout_DrawsFromTheSeededGeneratorInTrainingOnly) {
+  const std::shared_ptr<Model> model = MakeModel(SpecWithDropout(0.5));
+  const auto loss = [&](uint64_t seed) {
+    SeedDefaultGenerator(seed);
+    return model->Forward(EightSamples()).loss_sum.item<float>();
+  };
+  EXPECT_EQ(loss(1), loss(1));
+  EXPECT_NE(loss(1), loss(2));
+  model->eval();
+  EXPECT_EQ(loss(1), loss(2));
+}
+
+TEST(Mlp, Loss_IsTheSumOverSamples) {
+  const std::shared_ptr<Model> model = MakeModel(SpecWithDropout(0));
+  const data::Batch all = EightSamples();
+  const data::Batch first = {all.inputs.narrow(0, 0, 5), all.targets.narrow(0, 0, 5)};
+  const data::Batch rest = {all.inputs.narrow(0, 5, 3), all.targets.narrow(0, 5, 3)};
+  EXPECT_EQ(model->Forward(all).count, 8u);
+  EXPECT_NEAR(
+      model->Forward(all).loss_sum.item<float>(),
+      model->Forward(first).loss_sum.item<float>() + model->Forward(rest).loss_sum.item<float>(),
+      1e-5);
+}
+
+TEST(Mlp, Correct_IsCountedInEvaluationOnly) {
+  const std::shared_ptr<Model> model = MakeModel(SpecWithDropout(0));
+  EXPECT_FALSE(model->Forward(EightSamples()).correct.defined());
+  model->eval();
+  const int64_t correct = model->Forward(EightSamples()).correct.item<int64_t>();
+  EXPECT_GE(correct, 0);
+  EXPECT_LE(correct, 8);
+}
+
+TEST(Optimizer, AbsentGradient_LeavesTheParameterAlone) {
+  v1::Optimizer adamw, sgd;
+  adamw.mutable_adamw()->set_lr(0.1);
+  adamw.mutable_adamw()->set_beta1(0.9);
+  adamw.mutable_adamw()->set_beta2(0.999);
+  adamw.mutable_adamw()->set_eps(1e-8);
+  adamw.mutable_adamw()->set_weight_decay(0.01);
+  sgd.mutable_sgd()->set_lr(0.1);
+  sgd.mutable_sgd()->set_weight_decay(0.01);
+  for (const v1::Optimizer& spec : {adamw, sgd}) {
+    const std::shared_ptr<Model> model = MakeModel(SpecWithDropout(0));
+    const auto optimizer = CreateOptimizer(spec, *model);
+    std::vector<at::Tensor> parameters = model->parameters();
+    const at::Tensor unused = parameters[0].detach().clone();
+    const at::Tensor zero_gradient = parameters[1].detach().clone();
+    parameters[1].mutable_grad() = at::zeros_like(parameters[1]);
+    optimizer->step();
+    EXPECT_TRUE(at::equal(unused, parameters[0]));
+    EXPECT_FALSE(at::equal(zero_gradient, parameters[1])) << "the control: zeros do decay";
+    EXPECT_EQ(LearningRate(spec), 0.1);
+  }
+}
+
+}  // namespace
+}  // namespace tandem::model

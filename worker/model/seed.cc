@@ -1,0 +1,15 @@
+#include "worker/model/seed.h"
+
+#include <mutex>
+
+#include "ATen/CPUGeneratorImpl.h"
+
+namespace tandem::model {
+
+void SeedDefaultGenerator(uint64_t seed) {
+  at::Generator generator = at::detail::getDefaultCPUGenerator();
+  const std::lock_guard<std::mutex> lock(generator.mutex());
+  generator.set_current_seed(seed);
+}
+
+}  // namespace tandem::model

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <ostream>
+
+#include "tandem/v1/trainer.pb.h"
+#include "worker/trainer/workload.h"
+
+namespace tandem::trainer {
+
+// Everything that decides what this rank computes, as one block for people.
+void PrintEnvironment(const v1::Prepare& assignment, const Workload& workload, std::ostream& out);
+
+}  // namespace tandem::trainer

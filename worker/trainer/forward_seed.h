@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "common/ids.h"
+#include "common/keyed_hash.h"
+
+namespace tandem::trainer {
+
+// One forward pass of the training.
+struct ForwardPass {
+  uint64_t job_seed = 0;
+  uint64_t step = 0;  // counted from 0
+  LogicalRank logical_rank;
+  Rank rank;  // that executes it
+};
+
+// Gives the seed of a forward pass. Tests replace it by wrong ones.
+using ForwardSeed = std::function<uint64_t(const ForwardPass&)>;
+
+// Blind to the rank, so that dropout is the same at every world size, and never the same twice.
+inline uint64_t SeedByLogicalRank(const ForwardPass& pass) {
+  return MixKeys(RandomUse::kForward, pass.job_seed, pass.step,
+                 uint64_t{pass.logical_rank.value()});
+}
+
+}  // namespace tandem::trainer

@@ -1,0 +1,208 @@
+#include "worker/trainer/rank_session.h"
+
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ATen/Context.h"
+#include "ATen/Parallel.h"
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "common/clock.h"
+#include "worker/ddp/gloo_transport.h"
+#include "worker/ddp/parameter_digest.h"
+#include "worker/ddp/rendezvous.h"
+#include "worker/ddp/torch_status.h"
+#include "worker/trainer/agent_link.h"
+#include "worker/trainer/environment.h"
+#include "worker/trainer/progress_printer.h"
+#include "worker/trainer/progress_reporter.h"
+#include "worker/trainer/training_loop.h"
+#include "worker/trainer/workload.h"
+
+namespace tandem::trainer {
+namespace {
+
+constexpr absl::Duration kMeetTimeout = absl::Seconds(60);
+
+void ConfigureKernels(const v1::JobSpec& spec) {
+  at::set_num_threads(static_cast<int>(spec.threads_per_rank()));
+  at::set_num_interop_threads(1);
+  at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/false);
+}
+
+v1::CauseCode CauseOf(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kInvalidArgument:
+      return v1::CAUSE_CODE_BAD_INPUT;
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kDeadlineExceeded:
+    case absl::StatusCode::kCancelled:
+      return v1::CAUSE_CODE_PEER_LOST;
+    default:
+      return v1::CAUSE_CODE_RANK_ERROR;
+  }
+}
+
+// Runs `work` and makes a status out of what LibTorch throws.
+template <typename Work>
+absl::Status CatchExceptions(const Work& work) {
+  try {
+    return work();
+  } catch (const std::exception& error) {
+    return ddp::StatusFromException(error, "LibTorch");
+  }
+}
+
+class RankSession {
+ public:
+  RankSession(AgentLink& agent, ProgressPage& page, const ForwardSeed& forward_seed)
+      : agent_(agent), page_(page), forward_seed_(forward_seed) {}
+
+  absl::Status Run() {
+    if (absl::Status status = Prepare(); !status.ok()) return status;
+    if (absl::Status status = Meet(); !status.ok()) return status;
+    if (absl::Status status = Train(); !status.ok()) return status;
+    return Finish();
+  }
+
+ private:
+  absl::Status Prepare() {
+    page_.Set({0, v1::PHASE_PREPARE});
+    absl::StatusOr<v1::Prepare> assignment = agent_.AwaitPrepare();
+    if (!assignment.ok()) return assignment.status();
+    assignment_ = *std::move(assignment);
+    ConfigureKernels(assignment_.spec());
+    absl::StatusOr<Workload> workload = LoadWorkload(assignment_.spec());
+    if (!workload.ok()) return workload.status();
+    workload_ = std::make_unique<Workload>(*std::move(workload));
+    PrintEnvironment(assignment_, *workload_, std::cout);
+    if (absl::Status status = HoldMasterPort(); !status.ok()) return status;
+    return SendPrepared();
+  }
+
+  // Rank 0 only: the port is bound before anyone is told about it, and stays so.
+  absl::Status HoldMasterPort() {
+    if (!IsFirst()) return absl::OkStatus();
+    auto rendezvous = ddp::Rendezvous::Host(Self(), assignment_.advertise_address());
+    // Not a matter of peers or of the job's specification, whatever its code.
+    if (!rendezvous.ok()) return absl::InternalError(rendezvous.status().message());
+    rendezvous_ = *std::move(rendezvous);
+    return absl::OkStatus();
+  }
+
+  absl::Status SendPrepared() {
+    v1::TrainerToAgent message;
+    v1::Prepared& prepared = *message.mutable_prepared();
+    prepared.set_total_steps(workload_->sampler.total_steps());
+    if (rendezvous_ != nullptr) prepared.set_master_port(rendezvous_->port());
+    return agent_.Send(message);
+  }
+
+  absl::Status Meet() {
+    const absl::StatusOr<v1::Start> start = agent_.AwaitStart();
+    if (!start.ok()) return start.status();
+    if (start->job_id() != assignment_.job_id() || start->attempt() != assignment_.attempt()) {
+      return absl::FailedPreconditionError("Start is for another attempt than Prepare was");
+    }
+    if (absl::Status status = JoinRendezvous(*start); !status.ok()) return status;
+    if (absl::Status status = rendezvous_->AwaitAll(kMeetTimeout); !status.ok()) return status;
+    ddp::GlooOptions options;
+    options.address = assignment_.advertise_address();
+    options.connect_timeout = kMeetTimeout;
+    auto transport = ddp::ConnectGloo(*rendezvous_, options);
+    if (!transport.ok()) return transport.status();
+    transport_ = *std::move(transport);
+    return absl::OkStatus();
+  }
+
+  absl::Status JoinRendezvous(const v1::Start& start) {
+    if (IsFirst()) return absl::OkStatus();
+    auto rendezvous = ddp::Rendezvous::Connect(
+        Self(), start.master_address(), static_cast<uint16_t>(start.master_port()), kMeetTimeout);
+    if (!rendezvous.ok()) return rendezvous.status();
+    rendezvous_ = *std::move(rendezvous);
+    return absl::OkStatus();
+  }
+
+  absl::Status Train() {
+    ddp::GradientReducerOptions options;
+    options.logical_ranks = assignment_.spec().logical_ranks();
+    options.job_hash = HashOf(*workload_);
+    const std::vector<ddp::NamedTensor> parameters = ParametersOf(*workload_->model);
+    auto reducer = ddp::GradientReducer::Create(*transport_, parameters, options);
+    if (!reducer.ok()) return reducer.status();
+    ddp::LeafTallies tallies(*transport_, options.logical_ranks, options.job_hash);
+    // Reducer and tallies wait in their destructors for exchanges that may never end.
+    absl::Cleanup abort = [this] { transport_->Abort(); };
+    if (absl::Status status = ddp::VerifyEqualDigests(*transport_, parameters); !status.ok()) {
+      return status;
+    }
+    if (absl::Status status = Loop(**reducer, tallies); !status.ok()) return status;
+    std::move(abort).Cancel();
+    return absl::OkStatus();
+  }
+
+  absl::Status Loop(ddp::GradientReducer& reducer, ddp::LeafTallies& tallies) {
+    const SystemClock clock;
+    ProgressReporter reporter(clock, [this](const v1::RankProgress& progress) {
+      v1::TrainerToAgent message;
+      *message.mutable_progress() = progress;
+      return agent_.Send(message);
+    });
+    ProgressPrinter printer(clock, workload_->sampler.total_steps(), std::cout);
+    TrainingLoop::Parts parts{
+        *workload_,    reducer,         tallies, page_, Rank(assignment_.rank()),
+        forward_seed_, /*observers=*/{}};
+    if (IsFirst()) parts.observers = {&reporter, &printer};
+    return TrainingLoop(std::move(parts)).Run();
+  }
+
+  absl::Status Finish() {
+    page_.Set({workload_->sampler.total_steps(), v1::PHASE_DONE});
+    v1::TrainerToAgent message;
+    message.mutable_finished()->set_parameter_digest(
+        ddp::ParameterDigest(ParametersOf(*workload_->model)));
+    return agent_.Send(message);
+  }
+
+  bool IsFirst() const { return assignment_.rank() == 0; }
+
+  ddp::Membership Self() const {
+    return {JobId(assignment_.job_id()), AttemptNumber(assignment_.attempt()),
+            Rank(assignment_.rank()), assignment_.world_size()};
+  }
+
+  AgentLink& agent_;
+  ProgressPage& page_;
+  const ForwardSeed& forward_seed_;
+
+  // Each is there once its step of Run is done.
+  v1::Prepare assignment_;
+  std::unique_ptr<Workload> workload_;
+  std::unique_ptr<ddp::Rendezvous> rendezvous_;
+  std::unique_ptr<ddp::Transport> transport_;
+};
+
+void ReportFailure(AgentLink& agent, const absl::Status& status) {
+  std::cerr << "tandem-trainer: " << status.message() << std::endl;
+  v1::TrainerToAgent message;
+  message.mutable_failure()->set_code(CauseOf(status));
+  message.mutable_failure()->set_message(std::string(status.message()));
+  // Where nobody hears it, nobody needs it.
+  agent.Send(message).IgnoreError();
+}
+
+}  // namespace
+
+int RunRank(FileDescriptor agent_socket, ProgressPage page, const ForwardSeed& forward_seed) {
+  AgentLink agent(std::move(agent_socket));
+  RankSession session(agent, page, forward_seed);
+  const absl::Status status = CatchExceptions([&session] { return session.Run(); });
+  if (!status.ok()) ReportFailure(agent, status);
+  return status.ok() ? 0 : 1;
+}
+
+}  // namespace tandem::trainer

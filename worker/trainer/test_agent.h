@@ -1,0 +1,69 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/file_descriptor.h"
+#include "common/message_channel.h"
+#include "common/progress_page.h"
+#include "tandem/v1/trainer.pb.h"
+
+// Drives trainer processes as an agent would, for tests.
+namespace tandem::trainer {
+
+// One trainer process. Killed when this goes. Fatal to the test program where the system refuses.
+class TestTrainer {
+ public:
+  TestTrainer(const std::string& binary, const v1::Prepare& prepare);
+  ~TestTrainer();
+
+  v1::TrainerToAgent Await();  // kind not set: the trainer closed its end
+  void Start(uint32_t master_port);
+  void CloseAgentEnd() { channel_.reset(); }
+  void Kill();
+  // Blocks until the process is gone. Negative: the signal that ended it.
+  int AwaitExit();
+
+  ProgressPage::Position position() const { return page_.Get(); }
+  std::string Output() const;  // stdout and stderr, so far
+
+ private:
+  v1::Prepare prepare_;
+  ProgressPage page_;
+  FileDescriptor output_;
+  std::unique_ptr<MessageChannel> channel_;
+  pid_t pid_ = -1;
+};
+
+// Runs a program to its end with these arguments; exit code and output.
+struct Exited {
+  int code = 0;
+  std::string output;
+};
+Exited RunProgram(const std::string& binary, const std::vector<std::string>& arguments);
+
+// All that one rank said.
+struct RankRecord {
+  uint64_t total_steps = 0;
+  std::vector<v1::RankProgress> messages;
+  std::vector<std::string> samples;      // serialized StepSample, to compare bits
+  std::vector<std::string> evaluations;  // serialized Evaluation
+  std::string digest;
+  std::optional<v1::RankFailure> failure;
+  int exit_code = 0;
+  ProgressPage::Position position;
+  std::string output;
+};
+
+v1::Prepare PrepareFor(const v1::JobSpec& spec, uint32_t rank, uint32_t world_size);
+// Reads until the trainer closes its end, and waits for its exit.
+RankRecord Record(TestTrainer& trainer);
+// Prepares, starts and records all ranks.
+std::vector<RankRecord> RunJob(const std::string& binary, const v1::JobSpec& spec,
+                               uint32_t world_size);
+
+}  // namespace tandem::trainer

@@ -1,0 +1,69 @@
+#include "worker/trainer/test_job.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "absl/strings/str_cat.h"
+#include "common/spec/spec.h"
+#include "gtest/gtest.h"
+
+namespace tandem::trainer {
+namespace {
+
+std::string FiftySamples() {
+  std::string text;
+  for (int sample = 0; sample < 50; ++sample) {
+    for (int feature = 0; feature < 5; ++feature) {
+      absl::StrAppend(&text, (sample * (feature + 3) * 7) % 11, ".25,");
+    }
+    absl::StrAppend(&text, sample % 3, "\n");
+  }
+  return text;
+}
+
+// One per process, because test cases run as processes of their own, several at a time.
+class TestFolder {
+ public:
+  TestFolder() : path_(absl::StrCat(::testing::TempDir(), "tandem-trainer-test-", getpid())) {
+    std::filesystem::create_directories(path_);
+  }
+  ~TestFolder() { std::filesystem::remove_all(path_); }
+
+  const std::string& path() const { return path_; }
+
+ private:
+  const std::string path_;
+};
+
+}  // namespace
+
+std::string WriteTestFile(const std::string& name, const std::string& text) {
+  static const TestFolder folder;
+  const std::string path = folder.path() + "/" + name;
+  std::ofstream(path, std::ios::binary) << text;
+  return path;
+}
+
+v1::JobSpec SmallJob() {
+  v1::JobSpec spec;
+  spec.set_name("small");
+  spec.set_workers(1);
+  spec.set_logical_ranks(4);
+  spec.set_seed(5);
+  spec.set_global_batch_size(8);
+  spec.set_epochs(2);
+  spec.mutable_data()->mutable_csv()->set_path(WriteTestFile("small.csv", FiftySamples()));
+  spec.mutable_data()->mutable_csv()->set_classes(3);
+  v1::Mlp& mlp = *spec.mutable_model()->mutable_mlp();
+  mlp.add_hidden(33);
+  mlp.add_hidden(17);
+  mlp.set_dropout(0.3);
+  spec.mutable_optimizer()->mutable_adamw()->set_lr(0.01);
+  spec.mutable_evaluate()->set_holdout(0.16);
+  spec::FillDefaults(&spec);
+  return spec;
+}
+
+}  // namespace tandem::trainer

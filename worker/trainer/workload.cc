@@ -1,0 +1,65 @@
+#include "worker/trainer/workload.h"
+
+#include <cstring>
+#include <utility>
+
+#include "common/spec/spec.h"
+#include "common/version.h"
+#include "torch/version.h"
+#include "worker/data/csv.h"
+#include "worker/data/table_dataset.h"
+#include "worker/ddp/sha256.h"
+#include "worker/model/optimizer.h"
+
+namespace tandem::trainer {
+namespace {
+
+absl::StatusOr<data::Split> SplitData(const v1::JobSpec& spec, int64_t samples) {
+  if (!spec.has_evaluate()) return data::TrainOnAll(samples);
+  return data::HoldOut(samples, spec.evaluate().holdout(), spec.seed());
+}
+
+}  // namespace
+
+absl::StatusOr<Workload> LoadWorkload(const v1::JobSpec& spec) {
+  if (absl::Status status = spec::Validate(spec); !status.ok()) return status;
+  absl::StatusOr<data::Table> table = data::ReadCsv(spec.data().csv());
+  if (!table.ok()) return table.status();
+  absl::StatusOr<data::Split> split = SplitData(spec, static_cast<int64_t>(table->rows()));
+  if (!split.ok()) return split.status();
+  auto sampler = data::Sampler::Create(spec, static_cast<int64_t>(split->training.size()));
+  if (!sampler.ok()) return sampler.status();
+  auto model =
+      model::CreateModel(spec, static_cast<int64_t>(table->columns), spec.data().csv().classes());
+  if (!model.ok()) return model.status();
+  auto optimizer = model::CreateOptimizer(spec.optimizer(), **model);
+  std::string sha256 = table->sha256;
+  return Workload{spec,
+                  std::make_unique<data::TableDataset>(*std::move(table)),
+                  std::move(sha256),
+                  *std::move(split),
+                  *std::move(sampler),
+                  *std::move(model),
+                  std::move(optimizer)};
+}
+
+std::vector<ddp::NamedTensor> ParametersOf(const model::Model& model) {
+  std::vector<ddp::NamedTensor> parameters;
+  for (const auto& item : model.named_parameters())
+    parameters.push_back({item.key(), item.value()});
+  return parameters;
+}
+
+uint64_t HashOf(const Workload& workload) {
+  ddp::Sha256 sha256;
+  sha256.AddText(workload.spec.SerializeAsString());
+  sha256.AddText(workload.data_sha256);
+  sha256.AddText(kVersion);
+  sha256.AddText(TORCH_VERSION);
+  const ddp::Sha256::Digest digest = sha256.Finish();
+  uint64_t hash = 0;
+  std::memcpy(&hash, digest.data(), sizeof(hash));
+  return hash;
+}
+
+}  // namespace tandem::trainer
