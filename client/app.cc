@@ -1,0 +1,96 @@
+#include "client/app.h"
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "client/commands.h"
+
+namespace tandem::client {
+namespace {
+
+constexpr const char* kFooter =
+    R"(Options may stand before or after the command.
+
+Exit codes:
+  0    success; of run and wait: the job succeeded
+  1    the job failed or was cancelled
+  2    wrong command line or specification, or no such job
+  3    the coordinator cannot be reached, or cannot do its work
+  124  wait --timeout ran out
+  130  interrupted
+
+Start here: tandem run examples/digits.yaml --local 2)";
+
+struct GlobalOptions {
+  std::string output = "text";
+  bool no_color = false;
+};
+
+void AddCommands(CLI::App* app, Context* context) {
+  AddRunCommand(app, context);
+  AddSubmitCommand(app, context);
+  AddJobCommands(app, context);
+  AddWaitCommand(app, context);
+  AddLogsCommand(app, context);
+  AddLossCommand(app, context);
+  AddWorkersCommand(app, context);
+  AddSpecCommands(app, context);
+  AddCompletionCommand(app, context);
+  AddVersionCommand(app, context);
+}
+
+void Describe(CLI::App* app, GlobalOptions* options, Context* context) {
+  app->fallthrough();
+  app->require_subcommand(1);
+  app->footer(kFooter);
+  app->add_option("--coordinator", context->coordinator, "Address of tandemd")
+      ->type_name("HOST:PORT")
+      ->envname("TANDEM_COORDINATOR")
+      ->capture_default_str();
+  app->add_option("-o,--output", options->output, "text, or json: one document on standard output")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  app->add_flag("--no-color", options->no_color, "No colours; so does the variable NO_COLOR");
+  AddCommands(app, context);
+}
+
+int Fail(Console* console, absl::string_view message, ExitCode code) {
+  console->Remark(absl::StrCat("tandem: ", message));
+  return static_cast<int>(code);
+}
+
+int RunCommand(Context* context) {
+  const absl::StatusOr<ExitCode> result = context->command();
+  if (!result.ok()) {
+    return Fail(&context->console, result.status().message(), ExitCodeOf(result.status()));
+  }
+  const absl::Status written = context->console.status();
+  if (!written.ok()) return Fail(&context->console, written.message(), ExitCode::kUsage);
+  return static_cast<int>(*result);
+}
+
+}  // namespace
+
+int RunApp(int argc, const char* const* argv) {
+  Context context;
+  GlobalOptions options;
+  CLI::App app("Trains one job on any number of workers with the same result, bit for bit.",
+               "tandem");
+  Describe(&app, &options, &context);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& asked) {
+    return app.exit(asked);
+  } catch (const CLI::Error& mistake) {
+    const std::string message(absl::StripAsciiWhitespace(mistake.what()));
+    return Fail(&context.console, absl::StrCat(message, "; see tandem --help"), ExitCode::kUsage);
+  }
+  context.console.set_json(options.output == "json");
+  if (options.no_color) context.console.forbid_color();
+  return RunCommand(&context);
+}
+
+}  // namespace tandem::client

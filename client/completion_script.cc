@@ -1,0 +1,142 @@
+#include "client/completion_script.h"
+
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "common/spec/reference.h"
+
+namespace tandem::client {
+namespace {
+
+std::vector<const CLI::App*> CommandsOf(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
+std::vector<std::string> FlagsOf(const CLI::App& app) {
+  std::vector<std::string> flags;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) flags.push_back("-" + name);
+  }
+  return flags;
+}
+
+std::string NamesOf(const std::vector<const CLI::App*>& commands) {
+  return absl::StrJoin(commands, " ", [](std::string* out, const CLI::App* command) {
+    absl::StrAppend(out, command->get_name());
+  });
+}
+
+bool Takes(const CLI::App& command, const std::string& positional) {
+  return command.get_option_no_throw(positional) != nullptr;
+}
+
+// A command that prints, or words that are, what can stand where the command's argument does.
+std::string WordsFor(const CLI::App& command) {
+  if (Takes(command, "JOB")) return "$(tandem list --ids 2>/dev/null)";
+  if (Takes(command, "SHELL")) return "bash zsh fish";
+  if (!Takes(command, "KEY")) return "";
+  return absl::StrJoin(spec::AllKeys(), " ", [](std::string* out, const spec::KeyReference& key) {
+    absl::StrAppend(out, key.key);
+  });
+}
+
+std::string Quoted(const std::string& text) {
+  return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "'\\''"}}), "'");
+}
+
+// One branch of the shells' `case` for each command, in the form that `format` gives it.
+template <typename Format>
+std::string ForEachCommand(const CLI::App& app, Format format) {
+  std::string text;
+  for (const CLI::App* command : CommandsOf(app)) absl::StrAppend(&text, format(*command));
+  return text;
+}
+
+// Both shells split a line into words and know the one under the cursor; the rest is alike.
+std::string Branches(const CLI::App& app) {
+  return ForEachCommand(app, [&](const CLI::App& command) {
+    return absl::StrCat("    ", command.get_name(), ") flags=\"",
+                        absl::StrJoin(FlagsOf(command), " "), "\"; words=\"", WordsFor(command),
+                        "\" ;;\n");
+  });
+}
+
+}  // namespace
+
+std::string BashCompletion(const CLI::App& app) {
+  return absl::StrCat(R"(# bash completion of tandem: source <(tandem completion bash)
+_tandem() {
+  local current=${COMP_WORDS[COMP_CWORD]} command= word flags= words=
+  for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    case " )",
+                      NamesOf(CommandsOf(app)), R"( " in *" $word "*) command=$word; break ;; esac
+  done
+  case $command in
+    '') words=")",
+                      NamesOf(CommandsOf(app)), "\" ;;\n", Branches(app), R"(  esac
+  flags="$flags )",
+                      absl::StrJoin(FlagsOf(app), " "), R"("
+  COMPREPLY=()
+  if [[ $current == -* ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$flags" -- "$current")
+  elif [[ -n $words ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+  else
+    mapfile -t COMPREPLY < <(compgen -f -- "$current")
+  fi
+}
+complete -o filenames -F _tandem tandem
+)");
+}
+
+std::string ZshCompletion(const CLI::App& app) {
+  return absl::StrCat(R"(#compdef tandem
+# zsh completion of tandem: source <(tandem completion zsh)
+_tandem() {
+  local command= word flags= words_=
+  for word in "${(@)words[2,CURRENT-1]}"; do
+    case " )",
+                      NamesOf(CommandsOf(app)), R"( " in *" $word "*) command=$word; break ;; esac
+  done
+  case $command in
+    '') words_=")",
+                      NamesOf(CommandsOf(app)), "\" ;;\n",
+                      absl::StrReplaceAll(Branches(app), {{"words=", "words_="}}), R"(  esac
+  flags="$flags )",
+                      absl::StrJoin(FlagsOf(app), " "), R"("
+  if [[ ${words[CURRENT]} == -* ]]; then
+    compadd -- ${=flags}
+  elif [[ -n $words_ ]]; then
+    compadd -- ${=words_}
+  else
+    _files
+  fi
+}
+compdef _tandem tandem
+)");
+}
+
+std::string FishCompletion(const CLI::App& app) {
+  std::string script = "# fish completion of tandem: tandem completion fish | source\n";
+  for (const CLI::App* command : CommandsOf(app)) {
+    absl::StrAppend(&script, "complete -c tandem -n __fish_use_subcommand -f -a ",
+                    command->get_name(), " -d ", Quoted(command->get_description()), "\n");
+    const std::string when =
+        absl::StrCat(" -n '__fish_seen_subcommand_from ", command->get_name(), "'");
+    for (const CLI::Option* option : command->get_options()) {
+      for (const std::string& name : option->get_lnames()) {
+        absl::StrAppend(&script, "complete -c tandem", when, " -l ", name, " -d ",
+                        Quoted(option->get_description()), "\n");
+      }
+    }
+    const std::string words = absl::StrReplaceAll(WordsFor(*command), {{"$(", "("}});
+    if (words.empty()) continue;
+    absl::StrAppend(&script, "complete -c tandem", when, " -f -a '", words, "'\n");
+  }
+  return script;
+}
+
+}  // namespace tandem::client

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "client/connection.h"
+#include "client/console.h"
+#include "client/exit_code.h"
+#include "client/job_text.h"
+
+namespace tandem::client {
+
+// What every command gets: the options that stand before them all, and where to write.
+struct Context {
+  Console console{Console::Detect()};
+  std::string coordinator = "127.0.0.1:4270";
+  // The chosen command, ready to run. The error is printed by whoever calls it.
+  std::function<absl::StatusOr<ExitCode>()> command;
+
+  absl::StatusOr<std::unique_ptr<Connection>> Connect() const;
+  View ViewOfNow() const;
+
+  // Prints the message as JSON if that was asked for, else the text.
+  void Answer(const google::protobuf::Message& message, const std::function<std::string()>& text);
+};
+
+}  // namespace tandem::client

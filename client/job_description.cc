@@ -1,0 +1,95 @@
+// `tandem describe`: everything about one job.
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "client/job_text.h"
+#include "common/proto_time.h"
+#include "common/spec/yaml_writer.h"
+
+namespace tandem::client {
+namespace {
+
+std::string PhaseText(v1::Phase phase) {
+  constexpr size_t kPrefix = sizeof("PHASE_") - 1;
+  const std::string& name = v1::Phase_Name(phase);
+  return name.size() > kPrefix ? absl::AsciiStrToLower(name.substr(kPrefix)) : "";
+}
+
+std::string TimeText(bool known, const google::protobuf::Timestamp& time, const View& view) {
+  return known ? absl::FormatTime("%Y-%m-%d %H:%M:%E3S %Z", FromProto(time), view.zone) : "";
+}
+
+std::string EvaluationText(const v1::Evaluation& evaluation) {
+  return absl::StrFormat("loss %.17g, accuracy %.4f of %u samples at step %u", evaluation.loss(),
+                         evaluation.accuracy(), evaluation.samples(), evaluation.step());
+}
+
+std::string Facts(const v1::Job& job, const View& view) {
+  std::vector<std::vector<Cell>> rows;
+  const auto add = [&](const std::string& what, const std::string& text) {
+    if (!text.empty()) rows.push_back({{what}, {text}});
+  };
+  rows.push_back({{"state"}, {StateText(job.state()), StateColor(job.state())}});
+  add("id", job.id());
+  add("name", job.name());
+  add("waits", job.waiting_reason());
+  add("attempt", absl::StrCat(job.attempt()));
+  add("world size", absl::StrCat(job.world_size()));
+  add("logical ranks", absl::StrCat(job.logical_ranks()));
+  add("step", absl::StrCat(job.step(), " of ", job.total_steps()));
+  add("epoch", absl::StrCat(job.epoch()));
+  if (job.has_loss()) add("loss", absl::StrFormat("%.17g", job.loss()));
+  if (job.has_evaluation()) add("held out", EvaluationText(job.evaluation()));
+  if (job.steps_per_second() > 0) add("steps/s", absl::StrFormat("%.1f", job.steps_per_second()));
+  add("parameters", job.parameter_digest());
+  if (job.master_port() != 0) add("master port", absl::StrCat(job.master_port()));
+  add("submitted", TimeText(job.has_submitted_at(), job.submitted_at(), view));
+  add("started", TimeText(job.has_started_at(), job.started_at(), view));
+  add("ended", TimeText(job.has_ended_at(), job.ended_at(), view));
+  if (job.has_time_to_first_step()) {
+    add("first step",
+        absl::StrCat(DurationText(FromProto(job.time_to_first_step())), " after submission"));
+  }
+  return FormatTable(rows, view.color);
+}
+
+// First to last: "0-3", or "2" alone.
+std::string LogicalText(const v1::RankStatus& rank) {
+  if (rank.logical_begin() >= rank.logical_end()) return "";
+  const uint32_t last = rank.logical_end() - 1;
+  if (rank.logical_begin() == last) return absl::StrCat(last);
+  return absl::StrCat(rank.logical_begin(), "-", last);
+}
+
+std::string Ranks(const v1::Job& job, const View& view) {
+  if (job.ranks().empty()) return "";
+  std::vector<std::vector<Cell>> rows = {
+      {{"RANK"}, {"WORKER"}, {"SLOT"}, {"PID"}, {"LOGICAL"}, {"STEP"}, {"PHASE"}}};
+  for (const v1::RankStatus& rank : job.ranks()) {
+    rows.push_back({{absl::StrCat(rank.rank())},
+                    {rank.worker()},
+                    {rank.slot()},
+                    {rank.pid() == 0 ? "" : absl::StrCat(rank.pid())},
+                    {LogicalText(rank)},
+                    {absl::StrCat(rank.step())},
+                    {PhaseText(rank.phase())}});
+  }
+  return absl::StrCat("\n", FormatTable(rows, view.color));
+}
+
+}  // namespace
+
+std::string FormatDescription(const v1::Job& job, const View& view) {
+  std::string text = Facts(job, view);
+  if (job.has_cause()) {
+    absl::StrAppend(&text, "\ncause of the end of attempt ", job.cause().attempt(), ": ",
+                    FormatCause(job.cause()));
+  }
+  absl::StrAppend(&text, Ranks(job, view));
+  if (job.has_spec()) absl::StrAppend(&text, "\n", spec::WriteYaml(job.spec()));
+  return text;
+}
+
+}  // namespace tandem::client

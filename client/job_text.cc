@@ -1,0 +1,124 @@
+#include "client/job_text.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/proto_time.h"
+
+namespace tandem::client {
+namespace {
+
+std::string Progress(const v1::Job& job) {
+  if (job.total_steps() == 0) return absl::StrCat(job.step());
+  return absl::StrCat(job.step(), "/", job.total_steps());
+}
+
+std::string Loss(const v1::Job& job) { return job.has_loss() ? LossText(job.loss()) : ""; }
+
+std::string Age(const v1::Job& job, const View& view) {
+  return job.has_submitted_at() ? DurationText(view.now - FromProto(job.submitted_at())) : "";
+}
+
+std::vector<Cell> JobRow(const v1::Job& job, const View& view) {
+  return {{job.id()},
+          {StateText(job.state()), StateColor(job.state())},
+          {absl::StrCat(job.world_size())},
+          {Progress(job)},
+          {Loss(job)},
+          {Age(job, view)}};
+}
+
+std::string PaintedState(const v1::Job& job, const View& view) {
+  return Paint(StateText(job.state()), view.color ? StateColor(job.state()) : Color::kNone);
+}
+
+// "1.2s, 812 steps/s, first step after 0.35s".
+std::string Speed(const v1::Job& job) {
+  std::string text;
+  if (job.has_started_at() && job.has_ended_at()) {
+    const absl::Duration took = FromProto(job.ended_at()) - FromProto(job.started_at());
+    absl::StrAppend(&text, DurationText(took));
+    const double rate = static_cast<double>(job.step()) / absl::ToDoubleSeconds(took);
+    if (took > absl::ZeroDuration()) absl::StrAppendFormat(&text, ", %.0f steps/s", rate);
+  }
+  if (job.has_time_to_first_step()) {
+    absl::StrAppend(&text, text.empty() ? "" : ", ", "first step after ",
+                    DurationText(FromProto(job.time_to_first_step())));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string StateText(v1::JobState state) {
+  constexpr size_t kPrefix = sizeof("JOB_STATE_") - 1;
+  const std::string& name = v1::JobState_Name(state);
+  return name.size() > kPrefix ? name.substr(kPrefix) : absl::StrCat("state ", state);
+}
+
+Color StateColor(v1::JobState state) {
+  switch (state) {
+    case v1::JOB_STATE_SUCCEEDED:
+      return Color::kGreen;
+    case v1::JOB_STATE_FAILED:
+      return Color::kRed;
+    case v1::JOB_STATE_CANCELLING:
+    case v1::JOB_STATE_CANCELLED:
+      return Color::kYellow;
+    default:
+      return Color::kNone;
+  }
+}
+
+std::string LossText(double loss) { return absl::StrFormat("%.4g", loss); }
+
+std::string DurationText(absl::Duration duration) {
+  const bool is_short = duration < absl::Seconds(10);
+  return absl::FormatDuration(
+      absl::Trunc(duration, is_short ? absl::Milliseconds(10) : absl::Seconds(1)));
+}
+
+std::string FormatJobList(const v1::ListJobsResponse& jobs, const View& view) {
+  std::vector<std::vector<Cell>> rows = {
+      {{"JOB"}, {"STATE"}, {"WORKERS"}, {"STEP"}, {"LOSS"}, {"AGE"}}};
+  for (const v1::Job& job : jobs.jobs()) rows.push_back(JobRow(job, view));
+  return FormatTable(rows, view.color);
+}
+
+std::string FormatCause(const v1::Cause& cause) {
+  std::string text = absl::StrCat(cause.message(), "\n");
+  for (const std::string& line : cause.last_lines()) absl::StrAppend(&text, "    ", line, "\n");
+  return text;
+}
+
+std::string FormatStatus(const v1::Job& job, const View& view) {
+  std::string text = absl::StrCat(job.id(), "  ", PaintedState(job, view));
+  if (job.step() > 0) absl::StrAppend(&text, "  step ", Progress(job), "  epoch ", job.epoch());
+  if (job.has_loss()) absl::StrAppend(&text, "  loss ", Loss(job));
+  text += '\n';
+  if (!job.waiting_reason().empty()) absl::StrAppend(&text, "waits: ", job.waiting_reason(), "\n");
+  if (job.has_cause()) absl::StrAppend(&text, "cause: ", job.cause().message(), "\n");
+  return text;
+}
+
+std::string FormatSummary(const v1::Job& job, const View& view) {
+  std::vector<std::vector<Cell>> rows;
+  const auto add = [&](const std::string& what, const std::string& text) {
+    if (!text.empty()) rows.push_back({{"", Color::kNone}, {what}, {text}});
+  };
+  add("steps", absl::StrCat(Progress(job), " on ", job.world_size(), " worker",
+                            job.world_size() == 1 ? "" : "s"));
+  add("loss", Loss(job));
+  if (job.has_evaluation()) {
+    const v1::Evaluation& evaluation = job.evaluation();
+    add("held out", absl::StrFormat("loss %.4g, accuracy %.2f %% of %u samples", evaluation.loss(),
+                                    100 * evaluation.accuracy(), evaluation.samples()));
+  }
+  add("time", Speed(job));
+  add("parameters", job.parameter_digest());
+  std::string text = absl::StrCat(job.id(), "  ", PaintedState(job, view), "\n");
+  text += FormatTable(rows, view.color);
+  if (job.has_cause()) absl::StrAppend(&text, "  cause: ", FormatCause(job.cause()));
+  return text;
+}
+
+}  // namespace tandem::client

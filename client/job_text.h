@@ -1,0 +1,42 @@
+#pragma once
+
+#include <string>
+
+#include "absl/time/time.h"
+#include "client/table.h"
+#include "tandem/v1/job.pb.h"
+
+// Jobs as people read them. Pure functions: what differs from one terminal to the next is in View.
+namespace tandem::client {
+
+struct View {
+  absl::Time now;
+  absl::TimeZone zone = absl::UTCTimeZone();
+  bool color = false;
+};
+
+// "RUNNING".
+std::string StateText(v1::JobState state);
+Color StateColor(v1::JobState state);
+
+// Four significant digits.
+std::string LossText(double loss);
+// To the second, or finer below ten seconds: "2m5s", "1.24s".
+std::string DurationText(absl::Duration duration);
+
+// One line a job under a heading.
+std::string FormatJobList(const v1::ListJobsResponse& jobs, const View& view);
+
+// What the job does now, in a line, and why it waits or failed.
+std::string FormatStatus(const v1::Job& job, const View& view);
+
+// What came out of a job that has ended.
+std::string FormatSummary(const v1::Job& job, const View& view);
+
+// The sentence, then the rank's last lines, indented.
+std::string FormatCause(const v1::Cause& cause);
+
+// Everything there is to know.
+std::string FormatDescription(const v1::Job& job, const View& view);
+
+}  // namespace tandem::client

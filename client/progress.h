@@ -1,0 +1,42 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "client/console.h"
+#include "common/clock.h"
+#include "tandem/v1/job.pb.h"
+
+namespace tandem::client {
+
+// "step 200/1120 epoch 3 loss 0.1234 812 steps/s", or what else the job is at.
+std::string ProgressText(const v1::Job& job);
+
+// The same with a bar and the time that is left, at most `columns` wide.
+std::string ProgressBar(const v1::Job& job, int columns);
+
+// Shows a job's progress on standard error: one line that is drawn over on a terminal, else plain
+// lines, few of them.
+class Progress {
+ public:
+  Progress(Console* console, const Clock* clock) : console_(*console), clock_(*clock) {}
+  ~Progress() { Clear(); }
+
+  void Update(const v1::Job& job);
+  // A line for people that does not mix with the one that is drawn over.
+  void Remark(const std::string& line);
+  // Takes away the line that is drawn over, before something else is printed.
+  void Clear();
+
+ private:
+  bool IsLive() const { return console_.settings().remarks_are_terminal; }
+  bool IsDue(const v1::Job& job) const;
+
+  Console& console_;
+  const Clock& clock_;
+  bool drawn_ = false;
+  v1::Job shown_;
+  std::optional<absl::Duration> shown_at_;
+};
+
+}  // namespace tandem::client

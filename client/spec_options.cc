@@ -1,0 +1,26 @@
+#include "client/spec_options.h"
+
+#include "absl/strings/str_cat.h"
+#include "common/spec/spec_file.h"
+
+namespace tandem::client {
+
+void SpecOptions::AddTo(CLI::App* command) {
+  command->add_option("SPEC", file, "YAML file with the job; - reads standard input")->required();
+  command->add_option("--workers", workers, "World size, instead of the file's");
+  command->add_option("--seed", seed, "Key of everything random, instead of the file's");
+  command
+      ->add_option("--set", settings,
+                   "Any other key, as in optimizer.adamw.lr=0.01; may be repeated")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+}
+
+absl::StatusOr<v1::JobSpec> SpecOptions::Load() const {
+  std::vector<std::string> all = settings;
+  if (workers) all.push_back(absl::StrCat("workers=", *workers));
+  if (seed) all.push_back(absl::StrCat("seed=", *seed));
+  return spec::LoadSpec(file, all);
+}
+
+}  // namespace tandem::client

@@ -1,0 +1,222 @@
+#include <gmock/gmock.h>
+#include <google/protobuf/util/json_util.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "absl/strings/str_split.h"
+#include "client/environment_block.h"
+#include "client/job_text.h"
+#include "client/json.h"
+#include "client/log_text.h"
+#include "client/loss_text.h"
+#include "client/worker_text.h"
+#include "common/proto_time.h"
+
+namespace tandem::client {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const absl::Time kNow = absl::FromUnixSeconds(1'000'000);
+
+v1::Job FinishedJob() {
+  v1::Job job;
+  job.set_id("digits-abc");
+  job.set_name("digits");
+  job.set_state(v1::JOB_STATE_SUCCEEDED);
+  job.set_attempt(1);
+  job.set_world_size(2);
+  job.set_logical_ranks(4);
+  job.set_step(1120);
+  job.set_total_steps(1120);
+  job.set_loss(0.012345678901234567);
+  job.mutable_evaluation()->set_accuracy(0.975);
+  job.mutable_evaluation()->set_samples(360);
+  job.set_parameter_digest("ab12");
+  *job.mutable_submitted_at() = ToProto(kNow - absl::Seconds(65));
+  *job.mutable_started_at() = ToProto(kNow - absl::Seconds(60));
+  *job.mutable_ended_at() = ToProto(kNow - absl::Seconds(58));
+  return job;
+}
+
+v1::Job FailedJob() {
+  v1::Job job = FinishedJob();
+  job.set_state(v1::JOB_STATE_FAILED);
+  job.clear_parameter_digest();
+  job.mutable_cause()->set_message("rank 1 was killed by signal 9 at step 7");
+  job.mutable_cause()->set_attempt(1);
+  job.mutable_cause()->add_last_lines("last words");
+  return job;
+}
+
+View Plain() { return {kNow, absl::UTCTimeZone(), false}; }
+
+TEST(FormatJobList, Jobs_AreOneAlignedLineEach) {
+  v1::ListJobsResponse jobs;
+  *jobs.add_jobs() = FinishedJob();
+  jobs.add_jobs()->set_id("a-much-longer-id");
+  const std::vector<std::string> lines = absl::StrSplit(FormatJobList(jobs, Plain()), '\n');
+  ASSERT_EQ(lines.size(), 4u);
+  EXPECT_EQ(lines[0], "JOB               STATE        WORKERS  STEP       LOSS     AGE");
+  EXPECT_EQ(lines[1], "digits-abc        SUCCEEDED    2        1120/1120  0.01235  1m5s");
+}
+
+TEST(FormatSummary, SucceededJob_SaysLossAccuracySpeedAndDigest) {
+  const std::string text = FormatSummary(FinishedJob(), Plain());
+  EXPECT_THAT(text, HasSubstr("digits-abc  SUCCEEDED"));
+  EXPECT_THAT(text, HasSubstr("0.01235"));
+  EXPECT_THAT(text, HasSubstr("accuracy 97.50 % of 360 samples"));
+  EXPECT_THAT(text, HasSubstr("2s, 560 steps/s"));
+  EXPECT_THAT(text, HasSubstr("ab12"));
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+}
+
+TEST(FormatSummary, FailedJob_SaysCauseAndLastLines) {
+  const std::string text = FormatSummary(FailedJob(), Plain());
+  EXPECT_THAT(text, HasSubstr("cause: rank 1 was killed by signal 9 at step 7\n    last words\n"));
+}
+
+TEST(FormatSummary, JobThatNeverStarted_HasNoSpeed) {
+  v1::Job job;
+  job.set_id("x");
+  job.set_state(v1::JOB_STATE_CANCELLED);
+  EXPECT_THAT(FormatSummary(job, Plain()), Not(HasSubstr("steps/s")));
+}
+
+TEST(FormatStatus, QueuedJob_SaysWhatItWaitsFor) {
+  v1::Job job;
+  job.set_id("digits-abc");
+  job.set_state(v1::JOB_STATE_QUEUED);
+  job.set_waiting_reason("needs 4 slots, 2 are free");
+  EXPECT_EQ(FormatStatus(job, Plain()), "digits-abc  QUEUED\nwaits: needs 4 slots, 2 are free\n");
+}
+
+TEST(FormatStatus, OnATerminal_ColoursTheState) {
+  View view = Plain();
+  view.color = true;
+  EXPECT_THAT(FormatStatus(FailedJob(), view), HasSubstr("\x1b[31mFAILED\x1b[0m"));
+}
+
+TEST(FormatDescription, Job_SaysEverything) {
+  v1::Job job = FailedJob();
+  job.set_master_port(40123);
+  v1::RankStatus* rank = job.add_ranks();
+  rank->set_rank(1);
+  rank->set_worker("node-a");
+  rank->set_slot("cpu:1");
+  rank->set_pid(4242);
+  rank->set_logical_begin(2);
+  rank->set_logical_end(4);
+  rank->set_phase(v1::PHASE_BACKWARD);
+  job.mutable_spec()->set_global_batch_size(64);
+  const std::string text = FormatDescription(job, Plain());
+  for (const char* part : {"0.012345678901234567", "40123", "1970-01-12 13:45:35.000 UTC",
+                           "cause of the end of attempt 1: rank 1 was killed", "last words",
+                           "node-a", "4242", "2-3", "backward", "global_batch_size: 64"}) {
+    EXPECT_THAT(text, HasSubstr(part));
+  }
+}
+
+TEST(FormatWorkers, Slots_SayWhoUsesThem) {
+  v1::ListWorkersResponse workers;
+  v1::Worker* worker = workers.add_workers();
+  worker->set_name("node-a");
+  worker->add_slots()->set_name("cpu:0");
+  v1::SlotStatus* busy = worker->add_slots();
+  busy->set_name("cpu:1");
+  busy->set_job_id("digits-abc");
+  busy->set_rank(3);
+  const std::string text = FormatWorkers(workers, Plain());
+  EXPECT_THAT(text, HasSubstr("cpu:0  free"));
+  EXPECT_THAT(text, HasSubstr("cpu:1  digits-abc rank 3"));
+}
+
+TEST(FormatLogLine, Prefix_NamesRankAndLaterAttempts) {
+  v1::LogLine line;
+  line.set_text("hello");
+  line.set_rank(1);
+  line.set_attempt(1);
+  EXPECT_EQ(FormatLogLine(line, true), "[1] hello\n");
+  EXPECT_EQ(FormatLogLine(line, false), "hello\n");
+  line.set_attempt(2);
+  EXPECT_EQ(FormatLogLine(line, true), "[2:1] hello\n");
+}
+
+v1::GetHistoryResponse History(int steps) {
+  v1::GetHistoryResponse history;
+  for (int step = 1; step <= steps; ++step) {
+    v1::StepSample* sample = history.add_samples();
+    sample->set_step(static_cast<uint64_t>(step));
+    sample->set_loss_sum(1.0 / step);
+    sample->set_count(3);
+    sample->set_learning_rate(0.1);
+  }
+  return history;
+}
+
+TEST(FormatLossTable, MoreStepsThanRows_KeepsTheLast) {
+  const std::vector<std::string> lines = absl::StrSplit(FormatLossTable(History(1000), 10), '\n');
+  ASSERT_EQ(lines.size(), 12u);
+  EXPECT_THAT(lines[1], HasSubstr("100 "));
+  EXPECT_THAT(lines[10], HasSubstr("1000 "));
+}
+
+TEST(FormatLossTable, Evaluation_StandsBesideItsStep) {
+  v1::GetHistoryResponse history = History(2);
+  history.add_evaluations()->set_step(2);
+  history.mutable_evaluations(0)->set_accuracy(0.5);
+  const std::vector<std::string> lines = absl::StrSplit(FormatLossTable(history, 10), '\n');
+  EXPECT_THAT(lines[1], Not(HasSubstr("%")));
+  EXPECT_THAT(lines[2], HasSubstr("50.00 %"));
+}
+
+TEST(FormatLossCsv, Numbers_ReadBackAsTheSameBits) {
+  const std::string csv = FormatLossCsv(History(3));
+  EXPECT_THAT(csv, HasSubstr("step,epoch,loss,samples,learning_rate\n"));
+  const std::vector<std::string> lines = absl::StrSplit(csv, '\n');
+  const std::vector<std::string> cells = absl::StrSplit(lines[3], ',');
+  EXPECT_EQ(std::stod(cells[2]), (1.0 / 3) / 3);
+}
+
+TEST(Sparkline, Values_RiseFromLowToHigh) {
+  EXPECT_EQ(Sparkline({0, 7}, 10), "▁█");
+  EXPECT_EQ(Sparkline({1, 1}, 10), "▁▁");
+  EXPECT_EQ(Sparkline({}, 10), "");
+  EXPECT_EQ(Sparkline({0, std::nan(""), 7}, 10), "▁x█");
+  EXPECT_EQ(Sparkline({std::nan("")}, 10), "x");
+}
+
+TEST(Sparkline, MoreValuesThanColumns_AreAveraged) { EXPECT_EQ(Sparkline({0, 0, 7, 7}, 2), "▁█"); }
+
+TEST(EnvironmentBlock, LastBlock_Counts) {
+  EnvironmentBlock block;
+  for (const char* line : {"noise", "tandem-trainer 1", "  rank  0", "step 1", "  not part",
+                           "tandem-trainer 2", "  rank  1", ""}) {
+    block.Add(line);
+  }
+  EXPECT_EQ(block.text(), "tandem-trainer 2\n  rank  1\n");
+}
+
+TEST(ToJson, Job_HasTheFieldsThatScriptsRead) {
+  v1::Job job = FailedJob();
+  job.clear_step();
+  const std::string json = ToJson(job);
+  for (const char* field :
+       {"id", "name", "state", "attempt", "worldSize", "logicalRanks", "step", "epoch", "loss",
+        "parameterDigest", "masterPort", "ranks", "cause", "waitingReason"}) {
+    EXPECT_THAT(json, HasSubstr(std::string("\"") + field + "\":"));
+  }
+  v1::Job read;
+  ASSERT_TRUE(google::protobuf::util::JsonStringToMessage(json, &read).ok());
+  EXPECT_EQ(read.loss(), job.loss());
+}
+
+TEST(DurationText, IsFinerWhenShort) {
+  EXPECT_EQ(DurationText(absl::Milliseconds(1239)), "1.23s");
+  EXPECT_EQ(DurationText(absl::Milliseconds(83999)), "1m23s");
+}
+
+}  // namespace
+}  // namespace tandem::client
