@@ -47,9 +47,9 @@ TEST(EventLoopTest, Run_ReturnsAfterTheClosureRan) {
 }
 
 TEST(EventLoopTest, Run_LoopIsBusy_GivesUpAtTheTimeout) {
+  absl::Notification release;
   EventLoop loop(kLong, [] {});
   loop.Start();
-  absl::Notification release;
   loop.Post([&] { release.WaitForNotification(); });
   EXPECT_FALSE(loop.Run([] {}, absl::Milliseconds(1)));
   release.Notify();

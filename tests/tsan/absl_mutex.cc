@@ -64,6 +64,9 @@ Function* Next(const char* symbol) {
 
 }  // namespace
 
+// What libraries that are not instrumented do among themselves is none of our business.
+extern "C" const char* __tsan_default_options() { return "ignore_noninstrumented_modules=1"; }
+
 // Defines `name` under Abseil's symbol; in it, `next` is Abseil's own.
 #define INTERPOSE(result, name, symbol, parameters)            \
   extern "C" result name parameters __asm__(symbol);           \
@@ -144,11 +147,6 @@ INTERPOSE(bool, CondVarWaitWithDeadline,
           (CondVar * variable, Mutex* mutex, Time deadline)) {
   return WhileUnlocked(mutex,
                        [&] { return NextCondVarWaitWithDeadline()(variable, mutex, deadline); });
-}
-
-INTERPOSE(void, MutexDestroy, ABSL_SYMBOL("5MutexD1Ev"), (Mutex * mutex)) {
-  __tsan_mutex_destroy(mutex, 0);
-  NextMutexDestroy()(mutex);
 }
 
 INTERPOSE(void, NotificationNotify, ABSL_SYMBOL("12Notification6NotifyEv"),

@@ -12,6 +12,8 @@ namespace tandem::agent {
 namespace {
 
 constexpr size_t kRememberedJobs = 1024;
+// A killed process that the kernel holds back longer, in a driver perhaps, is not waited for.
+constexpr absl::Duration kKillPatience = absl::Milliseconds(500);
 // For telling the coordinator the last exits.
 constexpr absl::Duration kClosePatience = absl::Milliseconds(500);
 
@@ -36,17 +38,20 @@ void Agent::Shutdown(const absl::Status& outcome) {
   outcome_ = outcome;
   const std::string why = absl::StrCat("worker ", options_.name.value(), " was stopped");
   for (const auto& [key, rank] : running_) rank->Stop(why);
-  CloseIfIdle();
+  if (running_.empty()) return Close();
+  stop_timer_ = loop_.After(options_.ranks.kill_grace + kKillPatience, [this] { Close(); });
 }
 
-void Agent::CloseIfIdle() {
-  if (!stopping_ || !running_.empty()) return;
+void Agent::Close() {
+  if (std::exchange(closing_, true)) return;
   link_.Close(kClosePatience, [this] { loop_.Stop(); });
 }
 
 absl::StatusOr<v1::Register> Agent::MakeRegister() {
   if (advertise_address_.empty()) {
-    const auto local = LocalAddressTowards(*ParseHostPort(options_.coordinator));
+    const auto coordinator = ParseHostPort(options_.coordinator);
+    if (!coordinator.ok()) return coordinator.status();
+    const auto local = LocalAddressTowards(*coordinator);
     if (!local.ok()) return local.status();
     advertise_address_ = *local;
   }
@@ -214,7 +219,7 @@ void Agent::AbortRanks(const v1::Abort& abort) {
 void Agent::OnRankExited(const RankKey& key) {
   exited_.push_back(std::move(running_.extract(key).mapped()));
   loop_.Post([this] { exited_.clear(); });
-  CloseIfIdle();
+  if (stopping_ && running_.empty()) Close();
 }
 
 }  // namespace tandem::agent

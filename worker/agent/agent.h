@@ -78,7 +78,8 @@ class Agent : private CoordinatorLink::Owner {
   void OnRankExited(const RankKey& key);
 
   void WatchForAbsence();
-  void CloseIfIdle();
+  // Ends the connection, and then the loop.
+  void Close();
 
   EventLoop& loop_;
   const Clock& clock_;
@@ -94,8 +95,9 @@ class Agent : private CoordinatorLink::Owner {
   std::vector<std::unique_ptr<RankRunner>> exited_;
   std::string printed_reason_;
   bool stopping_ = false;
+  bool closing_ = false;
   absl::Status outcome_;
-  EventLoop::Registration absence_timer_;
+  EventLoop::Registration absence_timer_, stop_timer_;
 };
 
 }  // namespace tandem::agent

@@ -22,9 +22,10 @@ constexpr absl::Duration kGroupPoll = absl::Milliseconds(1);
 // By number, because the header of glibc 2.36 lacks its extern "C".
 int OpenPidfd(pid_t pid) { return static_cast<int>(syscall(SYS_pidfd_open, pid, 0)); }
 
+// Of a process that has ended.
 ExitStatus Reap(int pidfd) {
   siginfo_t info{};
-  waitid(P_PIDFD, static_cast<id_t>(pidfd), &info, WEXITED);
+  waitid(P_PIDFD, static_cast<id_t>(pidfd), &info, WEXITED | WNOHANG);
   if (info.si_code == CLD_EXITED) return {.code = info.si_status};
   return {.signal = info.si_status};
 }
@@ -53,9 +54,9 @@ ChildProcess::ChildProcess(EventLoop* loop, pid_t pid, FileDescriptor pidfd, Gon
 }
 
 ChildProcess::~ChildProcess() {
-  if (reaped_) return;
-  kill(-pid_, SIGKILL);
-  Reap(pidfd_.get());
+  // Not waited for, and so not reaped: the agent is on its way out, or could not speak to a
+  // trainer.
+  if (!reaped_) kill(-pid_, SIGKILL);
 }
 
 bool ChildProcess::HasEnded() const {

@@ -64,6 +64,8 @@ int Main(int argc, char** argv) {
     return 0;
   }
   const FileDescriptor stop_signals = CatchStopSignals();
+  // Whoever reads what we print may go before us.
+  signal(SIGPIPE, SIG_IGN);
   if (flags->die_with_parent) DieWithParent(SIGTERM, parent);
   auto options = MakeAgentOptions(*flags);
   if (!options.ok()) return Complain(options.status(), kBadUsage);

@@ -124,6 +124,18 @@ TEST_F(WorkerBinaryTest, Connected_SaysSoOnce) {
   ExpectOneLineWith(Contents("out"), "connected to " + coordinator_.address() + " with 2 slots");
 }
 
+TEST_F(WorkerBinaryTest, NotConnected_SameReasonSeveralTimes_SaysItOnce) {
+  for (int i = 0; i < 3; ++i)
+    coordinator_.RefuseNext({grpc::StatusCode::ALREADY_EXISTS, "name is taken"});
+  StartWorker({"--coordinator", coordinator_.address(), "--slots", "cpu:1", "--trainer",
+               FAKE_TRAINER, "--name", "w"});
+  ASSERT_TRUE(AwaitRegistrations(&coordinator_, 4));
+  const std::string printed = Contents("err");
+  const size_t first = printed.find("name is taken");
+  ASSERT_NE(first, std::string::npos);
+  EXPECT_EQ(printed.find("name is taken", first + 1), std::string::npos);
+}
+
 TEST_F(WorkerBinaryTest, Refused_ExitsWithOneAndTheReason) {
   coordinator_.RefuseNext({grpc::StatusCode::FAILED_PRECONDITION, "protocol 1 is not 2"});
   StartWorker(

@@ -6,14 +6,12 @@
 #include <torch/csrc/autograd/utils/lambda_post_hook.h>
 #include <torch/csrc/autograd/variable.h>
 
-#include <set>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "worker/ddp/gradient_bucket.h"
+#include "worker/ddp/reducer_setup.h"
 #include "worker/ddp/reduction_tree.h"
-#include "worker/ddp/sha256.h"
 
 namespace tandem::ddp {
 
@@ -27,100 +25,13 @@ struct GradientReducer::Parameter {
   at::Tensor gradient;  // of the whole batch; made when first needed
 };
 
-namespace {
-
-absl::Status CheckParameter(const NamedTensor& named) {
-  const at::Tensor& tensor = named.tensor;
-  const bool trainable = tensor.defined() && tensor.is_leaf() && tensor.requires_grad();
-  if (trainable && tensor.is_cpu() && at::isFloatingType(tensor.scalar_type())) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "parameter '", named.name, "' is not a floating-point CPU leaf that requires a gradient"));
-}
-
-absl::Status CheckParameters(const std::vector<NamedTensor>& parameters) {
-  if (parameters.empty()) return absl::InvalidArgumentError("there is no parameter to train");
-  std::set<const void*> seen;
-  for (const NamedTensor& named : parameters) {
-    if (absl::Status status = CheckParameter(named); !status.ok()) return status;
-    if (!seen.insert(named.tensor.unsafeGetTensorImpl()).second) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("parameter '", named.name, "' is given twice"));
-    }
-  }
-  return absl::OkStatus();
-}
-
-Sha256::Digest DescriptionOf(const std::vector<NamedTensor>& parameters) {
-  Sha256 hash;
-  for (const NamedTensor& named : parameters) {
-    hash.AddText(named.name);
-    hash.AddText(c10::toString(named.tensor.scalar_type()));
-    hash.AddNumber(named.tensor.dim());
-    for (const int64_t size : named.tensor.sizes()) hash.AddNumber(size);
-  }
-  return hash.Finish();
-}
-
-// What every rank must have the same of.
-struct Agreement {
-  uint64_t logical_ranks;
-  uint64_t job_hash;
-  uint64_t bucket_bytes;
-  Sha256::Digest parameters;
-};
-
-std::string Disagreement(const Agreement& a, const Agreement& b) {
-  if (a.logical_ranks != b.logical_ranks) return "number of logical ranks";
-  if (a.job_hash != b.job_hash) return "job hash";
-  if (a.bucket_bytes != b.bucket_bytes) return "bucket size";
-  if (a.parameters != b.parameters) return "list of parameters";
-  return "";
-}
-
-absl::Status VerifyAgreement(Transport& transport, const Agreement& mine) {
-  std::vector<Agreement> all(transport.world_size(), mine);
-  const absl::Span<std::byte> slots(reinterpret_cast<std::byte*>(all.data()),
-                                    all.size() * sizeof(Agreement));
-  if (absl::Status status = transport.AllGather(slots); !status.ok()) return status;
-  for (uint32_t rank = 1; rank < all.size(); ++rank) {
-    const std::string difference = Disagreement(all[0], all[rank]);
-    if (difference.empty()) continue;
-    return absl::FailedPreconditionError(
-        absl::StrFormat("rank %d has another %s than rank 0", rank, difference));
-  }
-  return absl::OkStatus();
-}
-
-// Indices of `parameters`, bucket by bucket: from the last registered to the first, each bucket of
-// at most `bucket_bytes` in float32 unless a single parameter is larger.
-std::vector<std::vector<size_t>> AssignBuckets(const std::vector<NamedTensor>& parameters,
-                                               size_t bucket_bytes) {
-  std::vector<std::vector<size_t>> buckets;
-  size_t used = 0;
-  for (size_t i = parameters.size(); i-- > 0;) {
-    const size_t bytes = parameters[i].tensor.numel() * sizeof(float);
-    if (buckets.empty() || used + bytes > bucket_bytes) {
-      buckets.emplace_back();
-      used = 0;
-    }
-    buckets.back().push_back(i);
-    used += bytes;
-  }
-  return buckets;
-}
-
-}  // namespace
-
 absl::StatusOr<std::unique_ptr<GradientReducer>> GradientReducer::Create(
     Transport& transport, std::vector<NamedTensor> parameters,
     const GradientReducerOptions& options) {
   if (absl::Status status = CheckParameters(parameters); !status.ok()) return status;
   absl::Status status = CheckTreeShape(transport.world_size(), options.logical_ranks);
   if (!status.ok()) return status;
-  status = VerifyAgreement(transport, {options.logical_ranks, options.job_hash,
-                                       options.bucket_bytes, DescriptionOf(parameters)});
+  status = VerifyAgreement(transport, parameters, options);
   if (!status.ok()) return status;
   return std::unique_ptr<GradientReducer>(
       new GradientReducer(transport, std::move(parameters), options));

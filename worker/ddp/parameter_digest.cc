@@ -10,11 +10,15 @@
 namespace tandem::ddp {
 namespace {
 
-void AddTensor(const NamedTensor& named, Sha256& hash) {
+void AddDescription(const NamedTensor& named, Sha256& hash) {
   hash.AddText(named.name);
   hash.AddText(c10::toString(named.tensor.scalar_type()));
   hash.AddNumber(named.tensor.dim());
   for (const int64_t size : named.tensor.sizes()) hash.AddNumber(size);
+}
+
+void AddTensor(const NamedTensor& named, Sha256& hash) {
+  AddDescription(named, hash);
   const at::Tensor values = named.tensor.detach().cpu().contiguous();
   hash.AddBytes(values.const_data_ptr(), values.nbytes());
 }
@@ -63,6 +67,12 @@ absl::Status NameFirstDifference(Transport& transport, absl::Span<const NamedTen
 
 std::string ParameterDigest(absl::Span<const NamedTensor> tensors) {
   return HexOf(DigestOf(tensors));
+}
+
+Sha256::Digest DescriptionDigest(absl::Span<const NamedTensor> tensors) {
+  Sha256 hash;
+  for (const NamedTensor& named : tensors) AddDescription(named, hash);
+  return hash.Finish();
 }
 
 absl::Status VerifyEqualDigests(Transport& transport, absl::Span<const NamedTensor> tensors) {

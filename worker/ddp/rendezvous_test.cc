@@ -40,13 +40,33 @@ absl::StatusOr<std::unique_ptr<Rendezvous>> ConnectTo(const Rendezvous& host, Me
   return Rendezvous::Connect(std::move(self), "127.0.0.1", host.port(), kPatience);
 }
 
-bool CanConnect(const char* address, uint16_t port) {
-  const FileDescriptor client(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+sockaddr_in Ipv4(const char* address, uint16_t port) {
   sockaddr_in name = {};
   name.sin_family = AF_INET;
   name.sin_port = htons(port);
   inet_pton(AF_INET, address, &name.sin_addr);
-  return connect(client.get(), reinterpret_cast<sockaddr*>(&name), sizeof(name)) == 0;
+  return name;
+}
+
+// A port that nobody listens on, nor can while it lives.
+struct DeafPort {
+  DeafPort() : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in name = Ipv4("127.0.0.1", 0);
+    socklen_t size = sizeof(name);
+    EXPECT_EQ(bind(socket_.get(), reinterpret_cast<sockaddr*>(&name), size), 0);
+    EXPECT_EQ(getsockname(socket_.get(), reinterpret_cast<sockaddr*>(&name), &size), 0);
+    port = ntohs(name.sin_port);
+  }
+  uint16_t port = 0;
+
+ private:
+  FileDescriptor socket_;
+};
+
+bool CanConnect(const char* address, uint16_t port) {
+  const FileDescriptor client(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const sockaddr_in name = Ipv4(address, port);
+  return connect(client.get(), reinterpret_cast<const sockaddr*>(&name), sizeof(name)) == 0;
 }
 
 TEST(RendezvousTest, AllRanksCome_AllMeet) {
@@ -132,8 +152,8 @@ TEST(RendezvousTest, HostGone_Unavailable) {
 }
 
 TEST(RendezvousTest, NobodyListens_DeadlineExceeded) {
-  uint16_t port = HostOf(2)->port();
-  const auto client = Rendezvous::Connect(RankOf(1, 2), "127.0.0.1", port, absl::Seconds(1));
+  const DeafPort deaf;
+  const auto client = Rendezvous::Connect(RankOf(1, 2), "127.0.0.1", deaf.port, absl::Seconds(1));
   EXPECT_EQ(client.status().code(), absl::StatusCode::kDeadlineExceeded) << client.status();
 }
 

@@ -153,9 +153,13 @@ class RankSession {
       return agent_.Send(message);
     });
     ProgressPrinter printer(clock, workload_->sampler.total_steps(), std::cout);
-    TrainingLoop::Parts parts{
-        *workload_,    reducer,         tallies, page_, Rank(assignment_.rank()),
-        forward_seed_, /*observers=*/{}};
+    TrainingLoop::Parts parts{.workload = *workload_,
+                              .reducer = reducer,
+                              .tallies = tallies,
+                              .page = page_,
+                              .rank = Rank(assignment_.rank()),
+                              .forward_seed = forward_seed_,
+                              .observers = {}};
     if (IsFirst()) parts.observers = {&reporter, &printer};
     return TrainingLoop(std::move(parts)).Run();
   }
