@@ -16,8 +16,8 @@ namespace tandem {
 // Protobuf messages over a stream socket, for a thread that may block. A loop that may not uses the
 // frames of common/frame.h.
 //
-// Send may be called from several threads, Receive from one at a time; Shutdown from any, and makes a
-// blocked Receive return. None of them raises SIGPIPE.
+// Send may be called from several threads, Receive from one at a time; Shutdown from any, and makes
+// a blocked Receive return. None of them raises SIGPIPE.
 class MessageChannel {
  public:
   static constexpr size_t kMaxMessageBytes = kMaxFrameBytes;

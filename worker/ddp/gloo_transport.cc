@@ -2,6 +2,7 @@
 
 #include <ATen/ops/from_blob.h>
 
+#include <chrono>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <utility>
 #include <vector>

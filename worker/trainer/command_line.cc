@@ -6,6 +6,7 @@
 
 #include "absl/strings/numbers.h"
 #include "common/version.h"
+#include "worker/ddp/c10d_process.h"
 #include "worker/trainer/rank_session.h"
 #include "worker/trainer/versions.h"
 
@@ -36,6 +37,7 @@ int TrainerMain(int argc, char** argv, const ForwardSeed& forward_seed) {
     std::cout << "tandem-trainer " << kVersion << " (" << LibraryVersions() << ")" << std::endl;
     return 0;
   }
+  ddp::PrepareProcessForC10d();
   std::map<std::string, std::string> flags;
   for (int i = 1; i + 1 < argc; i += 2) flags[argv[i]] = argv[i + 1];
   FileDescriptor agent = TakeDescriptor(flags, "--agent-fd");
