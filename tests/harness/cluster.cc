@@ -24,7 +24,7 @@ std::string MakeFolder() {
 }
 
 std::string Address(const std::string& port_file, const std::string& name) {
-  for (std::string_view line : absl::StrSplit(port_file, '\n')) {
+  for (absl::string_view line : absl::StrSplit(port_file, '\n')) {
     if (absl::ConsumePrefix(&line, name + " ")) return std::string(line);
   }
   return "";
@@ -169,7 +169,7 @@ std::string DigitsSpec(const std::string& lines) {
                             ", classes: 10, scale: 0.0625}}")},
       {"model", "{mlp: {hidden: [32], dropout: 0.2}}"},
       {"optimizer", "{adamw: {lr: 0.001}}"}};
-  for (std::string_view line : absl::StrSplit(lines, '\n', absl::SkipWhitespace())) {
+  for (absl::string_view line : absl::StrSplit(lines, '\n', absl::SkipWhitespace())) {
     const std::pair<std::string, std::string> pair =
         absl::StrSplit(absl::StripLeadingAsciiWhitespace(line), absl::MaxSplits(": ", 1));
     if (pair.first == "epochs") keys.erase("steps");
