@@ -8,7 +8,7 @@
 #include "absl/time/time.h"
 #include "client/child_process.h"
 #include "client/interrupts.h"
-#include "client/temporary_folder.h"
+#include "common/temporary_folder.h"
 
 namespace tandem::client {
 

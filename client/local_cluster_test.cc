@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "absl/strings/str_cat.h"
+#include "common/temporary_folder.h"
 
 namespace tandem::client {
 namespace {
@@ -26,16 +27,11 @@ constexpr const char* kFails = "echo no room on the disk >&2; exit 7\n";
 class LocalClusterTest : public testing::Test {
  protected:
   LocalClusterTest() {
-    std::string pattern = testing::TempDir() + "programs-XXXXXX";
-    folder_ = mkdtemp(pattern.data());
     temporary_ = folder_ + "/tmp";
     std::filesystem::create_directory(temporary_);
     setenv("TMPDIR", temporary_.c_str(), 1);
   }
-  ~LocalClusterTest() override {
-    unsetenv("TMPDIR");
-    std::filesystem::remove_all(folder_);
-  }
+  ~LocalClusterTest() override { unsetenv("TMPDIR"); }
 
   void Write(const std::string& name, const std::string& script) {
     const std::string path = folder_ + "/" + name;
@@ -47,7 +43,8 @@ class LocalClusterTest : public testing::Test {
   }
   bool NothingIsLeft() const { return std::filesystem::is_empty(temporary_); }
 
-  std::string folder_;
+  const TemporaryFolder place_ = *TemporaryFolder::Create("tandem-test");
+  const std::string folder_ = place_.path();
   std::string temporary_;
   absl::Duration timeout_ = absl::Seconds(30);
   Interrupts interrupts_;

@@ -18,6 +18,7 @@
 #include "common/spec/sample_spec.h"
 #include "common/spec/yaml_reader.h"
 #include "common/spec/yaml_writer.h"
+#include "common/temporary_folder.h"
 
 namespace tandem::client {
 namespace {
@@ -63,12 +64,9 @@ class DeadPort {
 class ProcessTest : public testing::Test {
  protected:
   ProcessTest() {
-    std::string pattern = testing::TempDir() + "tandem-XXXXXX";
-    folder_ = mkdtemp(pattern.data());
     spec_file_ = folder_ + "/job.yaml";
     WriteSpec(spec::SampleSpec());
   }
-  ~ProcessTest() override { std::filesystem::remove_all(folder_); }
 
   void WriteSpec(const v1::JobSpec& spec) { WriteText(spec::WriteYaml(spec)); }
   void WriteText(const std::string& text) { std::ofstream(spec_file_) << text; }
@@ -85,7 +83,8 @@ class ProcessTest : public testing::Test {
 
   DeadPort nobody_{false};
   std::string coordinator_ = nobody_.address();
-  std::string folder_;
+  const TemporaryFolder place_ = *TemporaryFolder::Create("tandem-test");
+  const std::string folder_ = place_.path();
   std::string spec_file_;
 };
 

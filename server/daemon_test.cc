@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "common/temporary_folder.h"
 #include "server/fake_worker.h"
-#include "server/store/temporary_directory.h"
 
 namespace tandem {
 namespace {
@@ -143,7 +143,7 @@ class DaemonTest : public ::testing::Test {
     worker.Exited(attempt, 0, 0, false);
   }
 
-  const store::TemporaryDirectory root_;
+  const TemporaryFolder root_ = *TemporaryFolder::Create("tandem-test");
   DaemonOptions options_;
   SystemClock clock_;
   std::unique_ptr<Daemon> daemon_;

@@ -5,8 +5,8 @@
 
 #include <fstream>
 
+#include "common/temporary_folder.h"
 #include "server/port_file.h"
-#include "server/store/temporary_directory.h"
 
 namespace tandem {
 namespace {
@@ -37,7 +37,7 @@ TEST(ListenAddressTest, IsLoopback_OnlyForThisMachine) {
 }
 
 TEST(PortFileTest, Write_HasOneLineAnAddress) {
-  const store::TemporaryDirectory root;
+  const TemporaryFolder root = *TemporaryFolder::Create("tandem-test");
   const std::string path = root.path() + "/ports";
   ASSERT_TRUE(WritePortFile(path, {"127.0.0.1", 1}, {"::1", 2}).ok());
   std::ifstream file(path);

@@ -8,6 +8,7 @@
 
 #include "common/spec/sample_spec.h"
 #include "common/spec/yaml_writer.h"
+#include "common/temporary_folder.h"
 
 namespace tandem::spec {
 namespace {
@@ -17,12 +18,6 @@ using ::testing::StartsWith;
 
 class LoadSpecTest : public testing::Test {
  protected:
-  LoadSpecTest() {
-    std::string pattern = testing::TempDir() + "spec-XXXXXX";
-    folder_ = mkdtemp(pattern.data());
-  }
-  ~LoadSpecTest() override { std::filesystem::remove_all(folder_); }
-
   std::string Write(const std::string& text) {
     const std::string path = folder_ + "/job.yaml";
     std::ofstream(path, std::ios::binary) << text;
@@ -34,7 +29,8 @@ class LoadSpecTest : public testing::Test {
     return Write(WriteYaml(spec));
   }
 
-  std::string folder_;
+  const TemporaryFolder place_ = *TemporaryFolder::Create("tandem-test");
+  const std::string folder_ = place_.path();
 };
 
 TEST_F(LoadSpecTest, RelativePath_IsTakenFromTheFolderOfTheFile) {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "server/store/temporary_directory.h"
+#include "common/temporary_folder.h"
 
 namespace tandem::service {
 namespace {
@@ -92,7 +92,7 @@ class ControllerTest : public ::testing::Test {
 
   static constexpr uint64_t kConnectionNumber = 1;
   const core::ConnectionId kConnection{kConnectionNumber};
-  const store::TemporaryDirectory root_;
+  const TemporaryFolder root_ = *TemporaryFolder::Create("tandem-test");
   FaultyJournal journal_;
   std::unique_ptr<store::LogStore> logs_ = *store::LogStore::Open(root_.path());
   prometheus::Registry registry_;

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "server/store/temporary_directory.h"
+#include "common/temporary_folder.h"
 
 namespace tandem::store {
 namespace {
@@ -48,7 +48,7 @@ class LogStoreTest : public ::testing::Test {
   }
   std::string FileName() const { return root_.path() + "/" + kJob.value() + ".log"; }
 
-  const TemporaryDirectory root_;
+  const TemporaryFolder root_ = *TemporaryFolder::Create("tandem-test");
 };
 
 TEST_F(LogStoreTest, Read_AfterAppends_GivesAllLinesInOrder) {

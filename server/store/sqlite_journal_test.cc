@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "server/store/temporary_directory.h"
+#include "common/temporary_folder.h"
 
 namespace tandem::store {
 namespace {
@@ -97,7 +97,7 @@ class SqliteJournalTest : public ::testing::Test {
     SQLite::Database(path_, SQLite::OPEN_READWRITE).exec(sql);
   }
 
-  const TemporaryDirectory root_;
+  const TemporaryFolder root_ = *TemporaryFolder::Create("tandem-test");
   const std::string path_ = root_.path() + "/tandem.db";
   std::unique_ptr<SqliteJournal> journal_;
 };

@@ -6,7 +6,7 @@
 
 #include <filesystem>
 
-#include "server/store/temporary_directory.h"
+#include "common/temporary_folder.h"
 
 namespace tandem::store {
 namespace {
@@ -14,14 +14,14 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(StateLockTest, Acquire_NewDirectory_MakesItForItsOwnerAlone) {
-  const TemporaryDirectory root;
+  const TemporaryFolder root = *TemporaryFolder::Create("tandem-test");
   const std::string path = root.path() + "/a/b";
   ASSERT_TRUE(StateLock::Acquire(path).ok());
   EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms::owner_all);
 }
 
 TEST(StateLockTest, Acquire_HeldByAnother_NamesTheHoldersPid) {
-  const TemporaryDirectory root;
+  const TemporaryFolder root = *TemporaryFolder::Create("tandem-test");
   const auto first = StateLock::Acquire(root.path());
   ASSERT_TRUE(first.ok());
   const auto second = StateLock::Acquire(root.path());
@@ -30,7 +30,7 @@ TEST(StateLockTest, Acquire_HeldByAnother_NamesTheHoldersPid) {
 }
 
 TEST(StateLockTest, Acquire_AfterTheHolderIsGone_Succeeds) {
-  const TemporaryDirectory root;
+  const TemporaryFolder root = *TemporaryFolder::Create("tandem-test");
   { ASSERT_TRUE(StateLock::Acquire(root.path()).ok()); }
   EXPECT_TRUE(StateLock::Acquire(root.path()).ok());
 }

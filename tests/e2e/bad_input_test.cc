@@ -16,10 +16,13 @@ struct BadSpec {
   std::vector<std::string> parts;  // of the message
 };
 
+void PrintTo(const BadSpec& bad, std::ostream* out) { *out << bad.name; }
+
 class BadSpecTest : public ::testing::TestWithParam<BadSpec> {};
 
 TEST_P(BadSpecTest, Submit_ExitsTwoWithOneLineNamingThePlace) {
-  const std::string folder = ::testing::TempDir();
+  const TemporaryFolder temporary = *TemporaryFolder::Create("tandem-e2e");
+  const std::string& folder = temporary.path();
   const std::string path = absl::StrCat(folder, "/bad-", GetParam().name, ".yaml");
   WriteFile(path, DigitsSpec(GetParam().lines));
   // No coordinator is needed to be told.
@@ -51,6 +54,8 @@ struct BadData {
   std::string csv;
   std::string place;  // what follows the path
 };
+
+void PrintTo(const BadData& bad, std::ostream* out) { *out << bad.name; }
 
 class BadDataTest : public ::testing::TestWithParam<BadData> {};
 

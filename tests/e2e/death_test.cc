@@ -53,7 +53,7 @@ TEST_F(DeathTest, TrainerKilled_JobFailsNamingRankSignalAndStep_NothingIsLeft) {
   EXPECT_THAT(cluster_.Tandem({"describe", id_}).out, HasSubstr("signal 9"));
 }
 
-TEST_F(DeathTest, TrainerAborts_LastLinesOfStderrAreShown) {
+TEST_F(DeathTest, TrainerAborts_IsTheCauseEvenIfItsPeerComplainsFirst) {
   kill(PidOfRank(0), SIGABRT);
   const v1::Job job = cluster_.WaitUntilEnded(id_);
   EXPECT_EQ(job.cause().rank(), 0U);
@@ -85,7 +85,8 @@ TEST_F(DeathTest, AgentTerminated_LeavesCleanly) {
 }
 
 TEST(RunLocalDeath, ClientKilled_NothingIsLeft) {
-  const std::string folder = ::testing::TempDir();
+  const TemporaryFolder temporary = *TemporaryFolder::Create("tandem-e2e");
+  const std::string& folder = temporary.path();
   const std::string mark = "E2E_MARK_" + std::to_string(getpid());
   WriteFile(folder + "/killed.yaml", DigitsSpec("steps: 1000000"));
   Process run(
@@ -98,7 +99,8 @@ TEST(RunLocalDeath, ClientKilled_NothingIsLeft) {
 }
 
 TEST(RunLocalDeath, Interrupted_Exits130AndNothingIsLeft) {
-  const std::string folder = ::testing::TempDir();
+  const TemporaryFolder temporary = *TemporaryFolder::Create("tandem-e2e");
+  const std::string& folder = temporary.path();
   const std::string mark = "E2E_MARK_INT_" + std::to_string(getpid());
   WriteFile(folder + "/interrupted.yaml", DigitsSpec("steps: 1000000"));
   Process run({{Binary("tandem"), "run", folder + "/interrupted.yaml", "--local", "2"},

@@ -65,7 +65,7 @@ TEST_F(LifeTest, EveryCommand_TwoWorkers_TellsTheSameJob) {
   EXPECT_THAT(cluster_.History(id), SizeIs(30));
 
   const std::string logs = cluster_.Tandem({"logs", id, "--rank", "1"}).out;
-  EXPECT_THAT(logs, HasSubstr("world size"));
+  EXPECT_THAT(logs, HasSubstr("1 of 2, local rank"));
   EXPECT_THAT(logs, HasSubstr("LibTorch"));
 
   const CommandResult json = cluster_.Tandem({"status", id, "-o", "json"});

@@ -68,7 +68,8 @@ TEST_F(PromiseTest, DigitsExample_Evaluated_IsAccurate) {
 }
 
 TEST(RunLocal, OneAndTwoSlots_SameDigestInJson) {
-  std::string folder = ::testing::TempDir();
+  const TemporaryFolder temporary = *TemporaryFolder::Create("tandem-e2e");
+  const std::string& folder = temporary.path();
   WriteFile(folder + "/run.yaml", DigitsSpec());
   std::vector<std::string> digests;
   for (const char* slots : {"1", "2"}) {

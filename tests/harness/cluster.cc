@@ -17,12 +17,6 @@ namespace {
 
 constexpr absl::Duration kStartTimeout = absl::Seconds(20);
 
-std::string MakeFolder() {
-  std::string folder = ::testing::TempDir() + "/tandem-e2e-XXXXXX";
-  EXPECT_NE(mkdtemp(folder.data()), nullptr);
-  return folder;
-}
-
 std::string Address(const std::string& port_file, const std::string& name) {
   for (absl::string_view line : absl::StrSplit(port_file, '\n')) {
     if (absl::ConsumePrefix(&line, name + " ")) return std::string(line);
@@ -32,13 +26,11 @@ std::string Address(const std::string& port_file, const std::string& name) {
 
 }  // namespace
 
-Cluster::Cluster()
-    : folder_(MakeFolder()), grpc_address_("127.0.0.1:0"), http_address_("127.0.0.1:0") {}
+Cluster::Cluster() : grpc_address_("127.0.0.1:0"), http_address_("127.0.0.1:0") {}
 
 Cluster::~Cluster() {
   workers_.clear();
   coordinator_.reset();
-  std::filesystem::remove_all(folder_);
 }
 
 void Cluster::StartCoordinator(const std::vector<std::string>& flags) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "common/temporary_folder.h"
 #include "tandem/v1/job.grpc.pb.h"
 #include "tests/harness/process.h"
 
@@ -24,7 +25,7 @@ class Cluster {
   Cluster();
   ~Cluster();
 
-  const std::string& folder() const { return folder_; }
+  const std::string& folder() const { return temporary_.path(); }
   const std::string& grpc_address() const { return grpc_address_; }
   const std::string& http_address() const { return http_address_; }
 
@@ -57,7 +58,8 @@ class Cluster {
   v1::JobService::Stub& stub() { return *stub_; }
 
  private:
-  std::string folder_;
+  const TemporaryFolder temporary_ = *TemporaryFolder::Create("tandem-e2e");
+  const std::string folder_ = temporary_.path();
   std::string grpc_address_, http_address_;
   std::unique_ptr<Process> coordinator_;
   std::vector<std::unique_ptr<Process>> workers_;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "common/clock.h"
+#include "common/temporary_folder.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "worker/agent/agent.h"
@@ -47,11 +48,7 @@ AgentOptions MakeOptions(const std::string& coordinator, const std::string& log_
 // An agent on a thread of its own, connected to a fake coordinator.
 class AgentTest : public ::testing::Test {
  protected:
-  void SetUp() override { ASSERT_NE(mkdtemp(log_folder_.data()), nullptr); }
-  void TearDown() override {
-    StopAgent();
-    std::filesystem::remove_all(log_folder_);
-  }
+  void TearDown() override { StopAgent(); }
 
   void StartAgent(int slots = 2) {
     StartAgent(MakeOptions(coordinator_.address(), log_folder_, slots));
@@ -74,7 +71,8 @@ class AgentTest : public ::testing::Test {
     return {std::istreambuf_iterator<char>(file), {}};
   }
 
-  std::string log_folder_ = ::testing::TempDir() + "agent_test_XXXXXX";
+  const TemporaryFolder temporary_ = *TemporaryFolder::Create("tandem-test");
+  const std::string log_folder_ = temporary_.path();
   FakeCoordinator coordinator_;
   SystemClock clock_;
   std::unique_ptr<EventLoop> loop_ = *EventLoop::Create();

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <string>
 
+#include "common/temporary_folder.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -22,10 +23,8 @@ std::string Contents(const std::string& path) {
 
 class LogFileTest : public ::testing::Test {
  protected:
-  void SetUp() override { ASSERT_NE(mkdtemp(folder_.data()), nullptr); }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  std::string folder_ = ::testing::TempDir() + "log_file_test_XXXXXX";
+  const TemporaryFolder temporary_ = *TemporaryFolder::Create("tandem-test");
+  const std::string folder_ = temporary_.path();
 };
 
 TEST_F(LogFileTest, Create_FoldersMissing_MakesThem) {

@@ -1,6 +1,7 @@
 #include "worker/agent/rank_runner.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -59,6 +60,11 @@ Command MakeCommand(const std::string& path, const v1::Prepare& prepare, const P
                           absl::StrCat("TANDEM_RANK=", prepare.rank())},
           .descriptors = {plumbing.null_input.get(), plumbing.out.write.get(),
                           plumbing.err.write.get(), plumbing.trainer_end.get(), page.fd()}};
+}
+
+// A crash may take its time, to write a core file, and be told to stop meanwhile: it stays a crash.
+bool DiedByItself(ExitStatus status) {
+  return status.signal != 0 && status.signal != SIGTERM && status.signal != SIGKILL;
 }
 
 }  // namespace
@@ -191,7 +197,7 @@ void RankRunner::SendExited(ExitStatus status) {
   SetKey(key_, exited);
   exited->set_exit_code(status.code);
   exited->set_signal(status.signal);
-  exited->set_aborted(aborted_);
+  exited->set_aborted(aborted_ && !DiedByItself(status));
   exited->set_step(position().step);
   exited->set_phase(position().phase);
   for (const std::string& line : logs_->last_stderr_lines()) exited->add_last_lines(line);

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "common/clock.h"
+#include "common/temporary_folder.h"
 #include "gtest/gtest.h"
 #include "worker/agent/event_loop.h"
 #include "worker/agent/testing/messages.h"
@@ -22,10 +23,8 @@ namespace {
 class RankRunnerTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    ASSERT_NE(mkdtemp(log_folder_.data()), nullptr);
     options_ = {.trainer_path = FAKE_TRAINER, .logs = {.directory = log_folder_}};
   }
-  void TearDown() override { std::filesystem::remove_all(log_folder_); }
 
   void Start(const std::string& behaviour) {
     v1::Prepare prepare;
@@ -45,7 +44,8 @@ class RankRunnerTest : public ::testing::Test {
     if (message.has_rank_exited()) exited_ = message.rank_exited();
   }
 
-  std::string log_folder_ = ::testing::TempDir() + "rank_runner_test_XXXXXX";
+  const TemporaryFolder temporary_ = *TemporaryFolder::Create("tandem-test");
+  const std::string log_folder_ = temporary_.path();
   SystemClock clock_;
   RankOptions options_;
   std::unique_ptr<EventLoop> loop_ = *EventLoop::Create();

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "common/file_descriptor.h"
+#include "common/temporary_folder.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "worker/agent/spawn.h"
@@ -31,13 +32,11 @@ using ::testing::HasSubstr;
 
 class WorkerBinaryTest : public ::testing::Test {
  protected:
-  void SetUp() override { ASSERT_NE(mkdtemp(folder_.data()), nullptr); }
   void TearDown() override {
     if (worker_ > 0) {
       kill(worker_, SIGKILL);
       waitpid(worker_, nullptr, 0);
     }
-    std::filesystem::remove_all(folder_);
   }
 
   Command WorkerCommand(std::vector<std::string> arguments) {
@@ -88,7 +87,8 @@ class WorkerBinaryTest : public ::testing::Test {
     return pids;
   }
 
-  std::string folder_ = ::testing::TempDir() + "worker_test_XXXXXX";
+  const TemporaryFolder temporary_ = *TemporaryFolder::Create("tandem-test");
+  const std::string folder_ = temporary_.path();
   FileDescriptor null_input_, out_, err_;
   FakeCoordinator coordinator_;
   pid_t worker_ = 0;

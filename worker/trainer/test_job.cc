@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/spec/spec.h"
+#include "common/temporary_folder.h"
 #include "gtest/gtest.h"
 
 namespace tandem::trainer {
@@ -23,24 +24,11 @@ std::string FiftySamples() {
   return text;
 }
 
-// One per process, because test cases run as processes of their own, several at a time.
-class TestFolder {
- public:
-  TestFolder() : path_(absl::StrCat(::testing::TempDir(), "tandem-trainer-test-", getpid())) {
-    std::filesystem::create_directories(path_);
-  }
-  ~TestFolder() { std::filesystem::remove_all(path_); }
-
-  const std::string& path() const { return path_; }
-
- private:
-  const std::string path_;
-};
-
 }  // namespace
 
 std::string WriteTestFile(const std::string& name, const std::string& text) {
-  static const TestFolder folder;
+  // One per process, because test cases run as processes of their own, several at a time.
+  static const TemporaryFolder folder = *TemporaryFolder::Create("tandem-test");
   const std::string path = folder.path() + "/" + name;
   std::ofstream(path, std::ios::binary) << text;
   return path;

@@ -1,4 +1,4 @@
-#include "client/temporary_folder.h"
+#include "common/temporary_folder.h"
 
 #include <cerrno>
 #include <cstdlib>
@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace tandem::client {
+namespace tandem {
 
 absl::StatusOr<TemporaryFolder> TemporaryFolder::Create(const std::string& name) {
   std::error_code error;
@@ -17,4 +17,4 @@ absl::StatusOr<TemporaryFolder> TemporaryFolder::Create(const std::string& name)
                                           error ? error.message() : std::strerror(errno)));
 }
 
-}  // namespace tandem::client
+}  // namespace tandem

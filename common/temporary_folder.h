@@ -2,10 +2,11 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 
-namespace tandem::client {
+namespace tandem {
 
 // A new folder that only this user can read; it goes with everything in it.
 class TemporaryFolder {
@@ -22,6 +23,7 @@ class TemporaryFolder {
     if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
   }
 
+  const std::string& path() const { return path_; }
   std::string File(const std::string& name) const { return path_ + "/" + name; }
 
  private:
@@ -30,4 +32,4 @@ class TemporaryFolder {
   std::string path_;
 };
 
-}  // namespace tandem::client
+}  // namespace tandem
