@@ -2,16 +2,19 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "client/commands.h"
+#include "client/help_format.h"
+#include "client/usage_error.h"
+#include "common/version.h"
 
 namespace tandem::client {
 namespace {
 
 constexpr const char* kFooter =
-    R"(Options may stand before or after the command.
+    R"(These options may stand before or after the command.
 
 Exit codes:
   0    success; of run and wait: the job succeeded
@@ -44,7 +47,9 @@ void AddCommands(CLI::App* app, Context* context) {
 void Describe(CLI::App* app, GlobalOptions* options, Context* context) {
   app->fallthrough();
   app->require_subcommand(1);
-  app->footer(kFooter);
+  app->formatter(std::make_shared<HelpFormat>());
+  app->set_version_flag("--version", absl::StrCat("tandem ", kVersion),
+                        "Print the version and exit");
   app->add_option("--coordinator", context->coordinator, "Address of tandemd")
       ->type_name("HOST:PORT")
       ->envname("TANDEM_COORDINATOR")
@@ -55,6 +60,8 @@ void Describe(CLI::App* app, GlobalOptions* options, Context* context) {
       ->capture_default_str();
   app->add_flag("--no-color", options->no_color, "No colours; so does the variable NO_COLOR");
   AddCommands(app, context);
+  // Afterwards, because commands take over the footer that there is when they are added.
+  app->footer(kFooter);
 }
 
 int Fail(Console* console, absl::string_view message, ExitCode code) {
@@ -64,6 +71,10 @@ int Fail(Console* console, absl::string_view message, ExitCode code) {
 
 int RunCommand(Context* context) {
   const absl::StatusOr<ExitCode> result = context->command();
+  if (absl::IsCancelled(result.status())) {
+    context->console.RemarkAfterInterrupt(result.status().message());
+    return static_cast<int>(ExitCode::kInterrupted);
+  }
   if (!result.ok()) {
     return Fail(&context->console, result.status().message(), ExitCodeOf(result.status()));
   }
@@ -85,8 +96,8 @@ int RunApp(int argc, const char* const* argv) {
   } catch (const CLI::Success& asked) {
     return app.exit(asked);
   } catch (const CLI::Error& mistake) {
-    const std::string message(absl::StripAsciiWhitespace(mistake.what()));
-    return Fail(&context.console, absl::StrCat(message, "; see tandem --help"), ExitCode::kUsage);
+    return Fail(&context.console, DescribeMistake(app, mistake, {argv + 1, argv + argc}),
+                ExitCode::kUsage);
   }
   context.console.set_json(options.output == "json");
   if (options.no_color) context.console.forbid_color();

@@ -33,9 +33,9 @@ bool Takes(const CLI::App& command, const std::string& positional) {
   return command.get_option_no_throw(positional) != nullptr;
 }
 
-// A command that prints, or words that are, what can stand where the command's argument does.
-std::string WordsFor(const CLI::App& command) {
-  if (Takes(command, "JOB")) return "$(tandem list --ids 2>/dev/null)";
+// Words that can stand where the command's argument does, or `list_ids`, a command that prints them.
+std::string WordsFor(const CLI::App& command, const std::string& list_ids) {
+  if (Takes(command, "JOB")) return list_ids;
   if (Takes(command, "SHELL")) return "bash zsh fish";
   if (!Takes(command, "KEY")) return "";
   return absl::StrJoin(spec::AllKeys(), " ", [](std::string* out, const spec::KeyReference& key) {
@@ -55,12 +55,13 @@ std::string ForEachCommand(const CLI::App& app, Format format) {
   return text;
 }
 
-// Both shells split a line into words and know the one under the cursor; the rest is alike.
+// Both shells split a line into words and know the one under the cursor; the rest is alike. $program
+// is tandem as it was typed, which need not be in the PATH.
 std::string Branches(const CLI::App& app) {
   return ForEachCommand(app, [&](const CLI::App& command) {
     return absl::StrCat("    ", command.get_name(), ") flags=\"",
-                        absl::StrJoin(FlagsOf(command), " "), "\"; words=\"", WordsFor(command),
-                        "\" ;;\n");
+                        absl::StrJoin(FlagsOf(command), " "), "\"; words=\"",
+                        WordsFor(command, "$(\"$program\" list --ids 2>/dev/null)"), "\" ;;\n");
   });
 }
 
@@ -70,6 +71,7 @@ std::string BashCompletion(const CLI::App& app) {
   return absl::StrCat(R"(# bash completion of tandem: source <(tandem completion bash)
 _tandem() {
   local current=${COMP_WORDS[COMP_CWORD]} command= word flags= words=
+  local program=${COMP_WORDS[0]/#\~/$HOME}
   for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case " )",
                       NamesOf(CommandsOf(app)), R"( " in *" $word "*) command=$word; break ;; esac
@@ -97,6 +99,7 @@ std::string ZshCompletion(const CLI::App& app) {
 # zsh completion of tandem: source <(tandem completion zsh)
 _tandem() {
   local command= word flags= words_=
+  local program=${words[1]/#\~/$HOME}
   for word in "${(@)words[2,CURRENT-1]}"; do
     case " )",
                       NamesOf(CommandsOf(app)), R"( " in *" $word "*) command=$word; break ;; esac
@@ -132,7 +135,8 @@ std::string FishCompletion(const CLI::App& app) {
                         Quoted(option->get_description()), "\n");
       }
     }
-    const std::string words = absl::StrReplaceAll(WordsFor(*command), {{"$(", "("}});
+    const std::string words = WordsFor(
+        *command, "(set -l typed (commandline -opc); command $typed[1] list --ids 2>/dev/null)");
     if (words.empty()) continue;
     absl::StrAppend(&script, "complete -c tandem", when, " -f -a '", words, "'\n");
   }

@@ -51,6 +51,10 @@ void Console::AnswerJson(const google::protobuf::Message& message) { Answer(ToJs
 
 void Console::Remark(absl::string_view line) { RemarkRaw(absl::StrCat(line, "\n")); }
 
+void Console::RemarkAfterInterrupt(absl::string_view line) {
+  Remark(absl::StrCat(settings_.remarks_are_terminal ? "\n" : "", line));
+}
+
 void Console::RemarkRaw(absl::string_view text) {
   // Where remarks cannot be written there is nobody to tell.
   (void)WriteAll(STDERR_FILENO, text);

@@ -35,6 +35,8 @@ class Console {
   void AnswerJson(const google::protobuf::Message& message);
   // A line; the newline is added.
   void Remark(absl::string_view line);
+  // A line that answers Ctrl-C: not behind the "^C" that a terminal shows.
+  void RemarkAfterInterrupt(absl::string_view line);
   // As it is, for a line that is drawn over.
   void RemarkRaw(absl::string_view text);
 

@@ -55,6 +55,11 @@ bool HasEnded(v1::JobState state) {
          state == v1::JOB_STATE_CANCELLED;
 }
 
+absl::Status StoppedFollowing(const std::string& job_id) {
+  return absl::CancelledError(
+      absl::StrCat("interrupted; ", job_id, " goes on (tandem cancel ", job_id, " stops it)"));
+}
+
 absl::StatusOr<v1::Job> Follow(Connection* connection, const std::string& job_id,
                                const FollowOptions& options,
                                const std::function<void(const v1::Job&)>& on_job,

@@ -27,6 +27,9 @@ absl::StatusOr<v1::Job> Follow(Connection* connection, const std::string& job_id
                                const std::function<void(const v1::Job&)>& on_job,
                                const std::function<void(const std::string&)>& on_trouble);
 
+// The error of a command that was interrupted while it followed a job.
+absl::Status StoppedFollowing(const std::string& job_id);
+
 // No process of the job is left, and it will not change again.
 bool HasEnded(v1::JobState state);
 

@@ -3,7 +3,6 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "client/job_text.h"
 #include "common/proto_time.h"
 #include "common/spec/yaml_writer.h"
@@ -21,11 +20,6 @@ std::string TimeText(bool known, const google::protobuf::Timestamp& time, const 
   return known ? absl::FormatTime("%Y-%m-%d %H:%M:%E3S %Z", FromProto(time), view.zone) : "";
 }
 
-std::string EvaluationText(const v1::Evaluation& evaluation) {
-  return absl::StrFormat("loss %.17g, accuracy %.4f of %u samples at step %u", evaluation.loss(),
-                         evaluation.accuracy(), evaluation.samples(), evaluation.step());
-}
-
 std::string Facts(const v1::Job& job, const View& view) {
   std::vector<std::vector<Cell>> rows;
   const auto add = [&](const std::string& what, const std::string& text) {
@@ -39,10 +33,10 @@ std::string Facts(const v1::Job& job, const View& view) {
   add("world size", absl::StrCat(job.world_size()));
   add("logical ranks", absl::StrCat(job.logical_ranks()));
   add("step", absl::StrCat(job.step(), " of ", job.total_steps()));
-  add("epoch", absl::StrCat(job.epoch()));
-  if (job.has_loss()) add("loss", absl::StrFormat("%.17g", job.loss()));
+  if (job.step() > 0) add("epoch", EpochText(job));
+  if (job.has_loss()) add("loss", LossText(job.loss()));
   if (job.has_evaluation()) add("held out", EvaluationText(job.evaluation()));
-  if (job.steps_per_second() > 0) add("steps/s", absl::StrFormat("%.1f", job.steps_per_second()));
+  if (job.steps_per_second() > 0) add("speed", RateText(job.steps_per_second()));
   add("parameters", job.parameter_digest());
   if (job.master_port() != 0) add("master port", absl::StrCat(job.master_port()));
   add("submitted", TimeText(job.has_submitted_at(), job.submitted_at(), view));

@@ -1,5 +1,9 @@
 #include "client/job_text.h"
 
+#include <algorithm>
+#include <optional>
+
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/proto_time.h"
@@ -31,20 +35,45 @@ std::string PaintedState(const v1::Job& job, const View& view) {
   return Paint(StateText(job.state()), view.color ? StateColor(job.state()) : Color::kNone);
 }
 
+absl::Duration TimeBetween(const google::protobuf::Timestamp& begin,
+                           const google::protobuf::Timestamp& end) {
+  // A wall clock may have been set back meanwhile.
+  return std::max(absl::ZeroDuration(), FromProto(end) - FromProto(begin));
+}
+
+// Whether the first step that was timed is the last attempt's, and not one's before it.
+bool FirstStepIsOfLastAttempt(const v1::Job& job) {
+  return job.has_time_to_first_step() &&
+         FromProto(job.submitted_at()) + FromProto(job.time_to_first_step()) >=
+             FromProto(job.started_at());
+}
+
+// From the end of the first step on, so without the time that preparing took. None where there is
+// too little to measure.
+std::optional<double> MeanRate(const v1::Job& job) {
+  constexpr absl::Duration kTelling = absl::Milliseconds(100);
+  if (job.step() < 2 || !FirstStepIsOfLastAttempt(job)) return std::nullopt;
+  const absl::Duration took =
+      TimeBetween(job.submitted_at(), job.ended_at()) - FromProto(job.time_to_first_step());
+  if (took < kTelling) return std::nullopt;
+  return static_cast<double>(job.step() - 1) / absl::ToDoubleSeconds(took);
+}
+
 // "1.2s, 812 steps/s, first step after 0.35s".
 std::string Speed(const v1::Job& job) {
-  std::string text;
-  if (job.has_started_at() && job.has_ended_at()) {
-    const absl::Duration took = FromProto(job.ended_at()) - FromProto(job.started_at());
-    absl::StrAppend(&text, DurationText(took));
-    const double rate = static_cast<double>(job.step()) / absl::ToDoubleSeconds(took);
-    if (took > absl::ZeroDuration()) absl::StrAppendFormat(&text, ", %.0f steps/s", rate);
-  }
-  if (job.has_time_to_first_step()) {
-    absl::StrAppend(&text, text.empty() ? "" : ", ", "first step after ",
+  if (!job.has_started_at() || !job.has_ended_at()) return "";
+  std::string text = DurationText(TimeBetween(job.started_at(), job.ended_at()));
+  if (job.attempt() > 1) absl::StrAppend(&text, " in attempt ", job.attempt());
+  if (const auto rate = MeanRate(job)) absl::StrAppend(&text, ", ", RateText(*rate));
+  if (FirstStepIsOfLastAttempt(job)) {
+    absl::StrAppend(&text, ", first step after ",
                     DurationText(FromProto(job.time_to_first_step())));
   }
   return text;
+}
+
+bool OnlyRepeats(const std::string& line, const std::string& message) {
+  return line == message || absl::EndsWith(line, absl::StrCat(": ", message));
 }
 
 }  // namespace
@@ -77,6 +106,22 @@ std::string DurationText(absl::Duration duration) {
       absl::Trunc(duration, is_short ? absl::Milliseconds(10) : absl::Seconds(1)));
 }
 
+std::string RateText(double steps_per_second) {
+  return absl::StrFormat("%.*f steps/s", steps_per_second < 10 ? 1 : 0, steps_per_second);
+}
+
+std::string EpochText(const v1::Job& job) {
+  if (!job.spec().has_epochs()) return absl::StrCat(job.epoch() + 1);
+  const uint64_t total = job.spec().epochs();
+  return absl::StrCat(std::min(job.epoch() + 1, total), "/", total);
+}
+
+std::string EvaluationText(const v1::Evaluation& evaluation) {
+  return absl::StrFormat("loss %s, accuracy %.2f %% of %u samples at step %u",
+                         LossText(evaluation.loss()), 100 * evaluation.accuracy(),
+                         evaluation.samples(), evaluation.step());
+}
+
 std::string FormatJobList(const v1::ListJobsResponse& jobs, const View& view) {
   std::vector<std::vector<Cell>> rows = {
       {{"JOB"}, {"STATE"}, {"WORKERS"}, {"STEP"}, {"LOSS"}, {"AGE"}}};
@@ -86,13 +131,17 @@ std::string FormatJobList(const v1::ListJobsResponse& jobs, const View& view) {
 
 std::string FormatCause(const v1::Cause& cause) {
   std::string text = absl::StrCat(cause.message(), "\n");
-  for (const std::string& line : cause.last_lines()) absl::StrAppend(&text, "    ", line, "\n");
+  const auto& lines = cause.last_lines();
+  const bool repeats = !lines.empty() && OnlyRepeats(*lines.rbegin(), cause.message());
+  for (int i = 0; i < lines.size() - (repeats ? 1 : 0); ++i) {
+    absl::StrAppend(&text, "    ", lines[i], "\n");
+  }
   return text;
 }
 
 std::string FormatStatus(const v1::Job& job, const View& view) {
   std::string text = absl::StrCat(job.id(), "  ", PaintedState(job, view));
-  if (job.step() > 0) absl::StrAppend(&text, "  step ", Progress(job), "  epoch ", job.epoch());
+  if (job.step() > 0) absl::StrAppend(&text, "  step ", Progress(job), "  epoch ", EpochText(job));
   if (job.has_loss()) absl::StrAppend(&text, "  loss ", Loss(job));
   text += '\n';
   if (!job.waiting_reason().empty()) absl::StrAppend(&text, "waits: ", job.waiting_reason(), "\n");
@@ -108,12 +157,9 @@ std::string FormatSummary(const v1::Job& job, const View& view) {
   add("steps", absl::StrCat(Progress(job), " on ", job.world_size(), " worker",
                             job.world_size() == 1 ? "" : "s"));
   add("loss", Loss(job));
-  if (job.has_evaluation()) {
-    const v1::Evaluation& evaluation = job.evaluation();
-    add("held out", absl::StrFormat("loss %.4g, accuracy %.2f %% of %u samples", evaluation.loss(),
-                                    100 * evaluation.accuracy(), evaluation.samples()));
-  }
+  if (job.has_evaluation()) add("held out", EvaluationText(job.evaluation()));
   add("time", Speed(job));
+  add("logical ranks", absl::StrCat(job.logical_ranks()));
   add("parameters", job.parameter_digest());
   std::string text = absl::StrCat(job.id(), "  ", PaintedState(job, view), "\n");
   text += FormatTable(rows, view.color);

@@ -24,6 +24,12 @@ std::string LossText(double loss);
 // To the second, or finer below ten seconds: "2m5s", "1.24s".
 std::string DurationText(absl::Duration duration);
 
+// "812 steps/s", "7.3 steps/s".
+std::string RateText(double steps_per_second);
+// Counted from 1, as people do: "3/200" where the job trains for so many epochs, else "3".
+std::string EpochText(const v1::Job& job);
+std::string EvaluationText(const v1::Evaluation& evaluation);
+
 // One line a job under a heading.
 std::string FormatJobList(const v1::ListJobsResponse& jobs, const View& view);
 
@@ -33,7 +39,7 @@ std::string FormatStatus(const v1::Job& job, const View& view);
 // What came out of a job that has ended.
 std::string FormatSummary(const v1::Job& job, const View& view);
 
-// The sentence, then the rank's last lines, indented.
+// The sentence, then the rank's last lines, indented; without one that only repeats the sentence.
 std::string FormatCause(const v1::Cause& cause);
 
 // Everything there is to know.

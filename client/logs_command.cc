@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "client/commands.h"
+#include "client/follow.h"
 #include "client/interrupts.h"
 #include "client/log_text.h"
 
@@ -50,6 +51,7 @@ absl::StatusOr<ExitCode> Logs(Context* context, const LogsOptions& options) {
   Connection::StreamLimits limits;
   limits.interrupts = &interrupts;
   const absl::Status printed = Print(context, connection->get(), RequestFor(options, *id), limits);
+  if (options.follow && absl::IsCancelled(printed)) return StoppedFollowing(*id);
   if (!printed.ok()) return printed;
   return ExitCode::kSuccess;
 }

@@ -50,7 +50,8 @@ const v1::Evaluation* EvaluationAt(const v1::GetHistoryResponse& history, uint64
 
 std::vector<Cell> LossRow(const v1::StepSample& sample, const v1::Evaluation* evaluation) {
   return {{absl::StrCat(sample.step())},
-          {absl::StrCat(sample.epoch())},
+          // Counted from 1, as people do.
+          {absl::StrCat(sample.epoch() + 1)},
           {absl::StrFormat("%.6g", LossOf(sample))},
           {absl::StrFormat("%.4g", sample.learning_rate())},
           {evaluation == nullptr ? "" : LossText(evaluation->loss())},

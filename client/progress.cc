@@ -1,9 +1,11 @@
 #include "client/progress.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "client/follow.h"
 #include "client/job_text.h"
 
 namespace tandem::client {
@@ -11,46 +13,87 @@ namespace {
 
 constexpr absl::Duration kBetweenFrames = absl::Milliseconds(100);
 constexpr absl::Duration kBetweenLines = absl::Seconds(1);
+// Before that, the rate of a job says little about how long it will take.
+constexpr absl::Duration kUntilRateIsKnown = absl::Seconds(2);
 
-std::string Facts(const v1::Job& job) {
-  std::string text = absl::StrCat("step ", job.step());
-  if (job.total_steps() > 0) absl::StrAppend(&text, "/", job.total_steps());
-  absl::StrAppend(&text, " epoch ", job.epoch());
-  if (job.has_loss()) absl::StrAppend(&text, " loss ", LossText(job.loss()));
-  if (job.steps_per_second() > 0) {
-    absl::StrAppendFormat(&text, " %.0f steps/s", job.steps_per_second());
-  }
-  return text;
+struct Fact {
+  std::string text;
+  // The highest goes first where there is no room; 0 stays.
+  int expendability;
+};
+
+bool HasSteps(const v1::Job& job) { return job.state() == v1::JOB_STATE_RUNNING && job.step() > 0; }
+
+std::string StepText(const v1::Job& job) {
+  return job.total_steps() == 0 ? absl::StrCat("step ", job.step())
+                                : absl::StrCat("step ", job.step(), "/", job.total_steps());
 }
 
-std::string Bar(const v1::Job& job) {
-  constexpr size_t kWidth = 24;
-  const size_t full =
-      std::min(kWidth, kWidth * job.step() / std::max<size_t>(1, job.total_steps()));
-  return absl::StrCat("[", std::string(full, '#'), std::string(kWidth - full, '.'), "]");
+std::vector<Fact> Facts(const v1::Job& job) {
+  std::vector<Fact> facts = {{StepText(job), 0}, {absl::StrCat("epoch ", EpochText(job)), 3}};
+  if (job.has_loss()) facts.push_back({absl::StrCat("loss ", LossText(job.loss())), 1});
+  if (job.steps_per_second() > 0) facts.push_back({RateText(job.steps_per_second()), 4});
+  return facts;
 }
 
-std::string TimeLeft(const v1::Job& job) {
-  if (job.steps_per_second() <= 0 || job.step() >= job.total_steps()) return "";
+void AddTimeLeft(const v1::Job& job, std::vector<Fact>* facts) {
+  if (job.steps_per_second() <= 0 || job.step() >= job.total_steps()) return;
   const auto steps = static_cast<double>(job.total_steps() - job.step());
-  return absl::StrCat(" ", DurationText(absl::Seconds(steps / job.steps_per_second())), " left");
+  const absl::Duration left = absl::Seconds(steps / job.steps_per_second());
+  facts->push_back({absl::StrCat(DurationText(left), " left"), 2});
+}
+
+std::string Joined(const std::vector<Fact>& facts) {
+  return absl::StrJoin(facts, " ", [](std::string* out, const Fact& fact) { *out += fact.text; });
+}
+
+std::string WordsThatFit(const std::string& text, size_t width) {
+  constexpr absl::string_view kMore = " ...";
+  if (text.size() <= width) return text;
+  if (width < kMore.size()) return "";
+  const size_t end = text.rfind(' ', width - kMore.size());
+  return end == std::string::npos ? "" : absl::StrCat(text.substr(0, end), kMore);
+}
+
+std::string FactsThatFit(std::vector<Fact> facts, size_t width) {
+  const auto is_less = [](const Fact& a, const Fact& b) {
+    return a.expendability < b.expendability;
+  };
+  while (facts.size() > 1 && Joined(facts).size() > width) {
+    facts.erase(std::max_element(facts.begin(), facts.end(), is_less));
+  }
+  return WordsThatFit(Joined(facts), width);
+}
+
+// With a space behind it; empty where it would be too short to show anything.
+std::string Bar(const v1::Job& job, size_t room) {
+  constexpr size_t kLongest = 24;
+  constexpr size_t kShortest = 8;
+  constexpr size_t kFrame = sizeof("[] ") - 1;
+  if (job.total_steps() == 0 || room < kShortest + kFrame) return "";
+  const size_t width = std::min(kLongest, room - kFrame);
+  const size_t full = std::min(width, width * job.step() / job.total_steps());
+  return absl::StrCat("[", std::string(full, '#'), std::string(width - full, '.'), "] ");
 }
 
 }  // namespace
 
 std::string ProgressText(const v1::Job& job) {
-  if (job.state() == v1::JOB_STATE_RUNNING && job.step() > 0) return Facts(job);
+  if (HasSteps(job)) return Joined(Facts(job));
   std::string text = StateText(job.state());
   if (!job.waiting_reason().empty()) absl::StrAppend(&text, ": ", job.waiting_reason());
   return text;
 }
 
-std::string ProgressBar(const v1::Job& job, int columns) {
-  std::string text = ProgressText(job);
-  if (job.state() == v1::JOB_STATE_RUNNING && job.total_steps() > 0) {
-    text = absl::StrCat(Bar(job), " ", text, TimeLeft(job));
-  }
-  return text.substr(0, static_cast<size_t>(std::max(1, columns - 1)));
+std::string ProgressBar(const v1::Job& job, int columns, bool with_time_left) {
+  // A terminal may wrap as soon as its last column is used.
+  const auto width = static_cast<size_t>(std::max(1, columns - 1));
+  if (!HasSteps(job)) return WordsThatFit(ProgressText(job), width);
+  std::vector<Fact> facts = Facts(job);
+  if (with_time_left) AddTimeLeft(job, &facts);
+  const std::string text = Joined(facts);
+  if (text.size() > width) return FactsThatFit(std::move(facts), width);
+  return absl::StrCat(Bar(job, width - text.size()), text);
 }
 
 bool Progress::IsDue(const v1::Job& job) const {
@@ -62,12 +105,24 @@ bool Progress::IsDue(const v1::Job& job) const {
   return clock_.Now().steady - *shown_at_ >= (IsLive() ? kBetweenFrames : kBetweenLines);
 }
 
+void Progress::NoteSteps(const v1::Job& job) {
+  if (job.attempt() != attempt_) steps_since_.reset();
+  attempt_ = job.attempt();
+  if (HasSteps(job) && !steps_since_) steps_since_ = clock_.Now().steady;
+}
+
+bool Progress::RateIsKnown() const {
+  return steps_since_ && clock_.Now().steady - *steps_since_ >= kUntilRateIsKnown;
+}
+
 void Progress::Update(const v1::Job& job) {
-  if (!IsDue(job)) return;
+  NoteSteps(job);
+  if (HasEnded(job.state()) || !IsDue(job)) return;
   shown_ = job;
   shown_at_ = clock_.Now().steady;
   if (!IsLive()) return console_.Remark(absl::StrCat(job.id(), " ", ProgressText(job)));
-  console_.RemarkRaw(absl::StrCat("\r\x1b[K", ProgressBar(job, console_.settings().columns)));
+  console_.RemarkRaw(
+      absl::StrCat("\r\x1b[K", ProgressBar(job, console_.settings().columns, RateIsKnown())));
   drawn_ = true;
 }
 

@@ -3,10 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace tandem::client {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 v1::Job RunningAt(uint64_t step) {
   v1::Job job;
@@ -15,6 +18,7 @@ v1::Job RunningAt(uint64_t step) {
   job.set_step(step);
   job.set_total_steps(1000);
   job.set_epoch(3);
+  job.mutable_spec()->set_epochs(20);
   job.set_loss(0.12344);
   job.set_steps_per_second(50);
   return job;
@@ -55,8 +59,8 @@ TEST_F(ProgressTest, InAPipe_OneLineASecondAndOneAState) {
            absl::Milliseconds(500));
   EXPECT_EQ(text,
             "digits-abc QUEUED: no slot\n"
-            "digits-abc step 1/1000 epoch 3 loss 0.1234 50 steps/s\n"
-            "digits-abc step 3/1000 epoch 3 loss 0.1234 50 steps/s\n");
+            "digits-abc step 1/1000 epoch 4/20 loss 0.1234 50 steps/s\n"
+            "digits-abc step 3/1000 epoch 4/20 loss 0.1234 50 steps/s\n");
 }
 
 TEST_F(ProgressTest, InAPipe_NewWaitingReasonIsALine) {
@@ -73,14 +77,63 @@ TEST_F(ProgressTest, OnATerminal_DrawsAtMostTenTimesASecond) {
   EXPECT_THAT(text, testing::EndsWith("\r\x1b[K"));
 }
 
-TEST(ProgressBar, RunningJob_HasBarAndTimeLeft) {
-  const std::string bar = ProgressBar(RunningAt(500), 200);
-  EXPECT_THAT(bar, HasSubstr("[############............] step 500/1000"));
-  EXPECT_THAT(bar, HasSubstr("10s left"));
+TEST_F(ProgressTest, JobThatHasEnded_IsLeftToTheSummary) {
+  v1::Job ended = RunningAt(1000);
+  ended.set_state(v1::JOB_STATE_SUCCEEDED);
+  EXPECT_EQ(Show(false, {ended}, absl::Seconds(1)), "");
 }
 
-TEST(ProgressBar, NarrowTerminal_IsNotWrapped) {
-  EXPECT_EQ(ProgressBar(RunningAt(500), 20).size(), 19u);
+TEST_F(ProgressTest, TimeLeft_IsSaidOnceTheRateIsKnown) {
+  const std::vector<v1::Job> jobs = {RunningAt(10), RunningAt(20)};
+  EXPECT_THAT(Show(true, jobs, absl::Milliseconds(1900)), Not(HasSubstr("left")));
+  EXPECT_THAT(Show(true, jobs, absl::Seconds(2)), HasSubstr("left"));
+}
+
+TEST_F(ProgressTest, TimeLeft_InANewAttempt_IsHiddenAgain) {
+  v1::Job again = RunningAt(20);
+  again.set_attempt(2);
+  EXPECT_THAT(Show(true, {RunningAt(10), again}, absl::Seconds(2)), Not(HasSubstr("left")));
+}
+
+TEST_F(ProgressTest, Interrupted_LeavesTheLineAndGoesOnBelow) {
+  testing::internal::CaptureStderr();
+  Console::Settings settings;
+  settings.remarks_are_terminal = true;
+  Console console(settings);
+  Progress progress(&console, &clock_);
+  progress.Update(Queued("a"));
+  progress.Leave();
+  console.RemarkAfterInterrupt("interrupted");
+  progress.Clear();
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "\r\x1b[KQUEUED: a\ninterrupted\n");
+}
+
+TEST(ProgressBar, RunningJob_HasBarAndTimeLeft) {
+  EXPECT_EQ(ProgressBar(RunningAt(500), 200, true),
+            "[############............] step 500/1000 epoch 4/20 loss 0.1234 50 steps/s 10s left");
+  EXPECT_THAT(ProgressBar(RunningAt(500), 200, false), Not(HasSubstr("left")));
+}
+
+TEST(ProgressBar, NarrowTerminal_ShortensTheBarThenDropsWhatMattersLess) {
+  const v1::Job job = RunningAt(500);
+  EXPECT_EQ(ProgressBar(job, 80, true),
+            "[##########..........] step 500/1000 epoch 4/20 loss 0.1234 50 steps/s 10s left");
+  EXPECT_EQ(ProgressBar(job, 60, true), "step 500/1000 epoch 4/20 loss 0.1234 50 steps/s 10s left");
+  EXPECT_EQ(ProgressBar(job, 56, true), "step 500/1000 epoch 4/20 loss 0.1234 10s left");
+  EXPECT_EQ(ProgressBar(job, 40, true), "step 500/1000 loss 0.1234 10s left");
+  EXPECT_EQ(ProgressBar(job, 20, true), "step 500/1000");
+}
+
+TEST(ProgressBar, AnyTerminal_IsNeverWrapped) {
+  for (int columns = 1; columns < 120; ++columns) {
+    EXPECT_LE(ProgressBar(RunningAt(500), columns, true).size(), std::max(1, columns - 1));
+    EXPECT_LE(ProgressBar(Queued("needs 4 slots"), columns, true).size(), std::max(1, columns - 1));
+  }
+}
+
+TEST(ProgressBar, LongReason_EndsAtAWord) {
+  EXPECT_EQ(ProgressBar(Queued("needs 4 slots but 2 are free"), 30, false),
+            "QUEUED: needs 4 slots but ...");
 }
 
 }  // namespace

@@ -22,9 +22,15 @@ struct RunOptions {
 };
 
 // Uses every slot that the job can use, unless its author has said how many.
-absl::Status FitToSlots(uint32_t slots, v1::JobSpec* spec) {
-  const uint32_t most = spec->has_logical_ranks() ? spec->logical_ranks() : slots;
-  if (!spec->has_workers()) spec->set_workers(std::min(slots, most));
+absl::Status FitToSlots(uint32_t slots, Console* console, v1::JobSpec* spec) {
+  if (!spec->has_workers()) {
+    const uint32_t most = spec->has_logical_ranks() ? spec->logical_ranks() : slots;
+    spec->set_workers(std::min(slots, most));
+    if (most < slots) {
+      console->Remark(absl::StrCat("note: ", most, most == 1 ? " worker" : " workers",
+                                   ": logical_ranks is ", most));
+    }
+  }
   if (spec->workers() <= slots) return spec::Validate(*spec);
   return absl::InvalidArgumentError(absl::StrCat(
       "workers: ", spec->workers(), " do not fit on --local ", slots, ": each needs a slot"));
@@ -64,20 +70,35 @@ class Run {
     while (true) {
       options.limits.handled = handled_;
       auto job = Follow(
-          connection, job_id, options, [&](const v1::Job& state) { progress.Update(state); },
+          connection, job_id, options, [&](const v1::Job& job) { progress.Update(Shown(job)); },
           [&](const std::string& trouble) { progress.Remark(trouble); });
       if (job.ok()) return job;
       const absl::Status failure = cluster_ == nullptr ? absl::OkStatus() : cluster_->Failure();
       if (!failure.ok()) return failure;
-      if (!absl::IsCancelled(job.status()) || handled_ > 0) return job.status();
+      if (!absl::IsCancelled(job.status())) return job.status();
+      progress.Leave();
+      if (handled_ > 0) return Left(job_id);
       handled_ = 1;
-      progress.Remark(absl::StrCat("cancelling ", job_id, "; Ctrl-C again leaves at once"));
+      context_.console.RemarkAfterInterrupt(
+          absl::StrCat("cancelling ", job_id, "; Ctrl-C again leaves at once"));
       const auto cancelled = connection->Cancel(job_id);
       // Ended meanwhile: its last state says the rest.
       if (!cancelled.ok() && !absl::IsFailedPrecondition(cancelled.status())) {
         return cancelled.status();
       }
     }
+  }
+
+  // Our own worker needs a moment to connect, which is no news.
+  v1::Job Shown(v1::Job job) const {
+    if (cluster_ != nullptr) job.clear_waiting_reason();
+    return job;
+  }
+
+  absl::Status Left(const std::string& job_id) const {
+    return absl::CancelledError(
+        cluster_ == nullptr ? absl::StrCat("interrupted; ", job_id, " is still being cancelled")
+                            : "interrupted");
   }
 
   ExitCode Report(const v1::Job& job) {
@@ -99,9 +120,10 @@ absl::StatusOr<ExitCode> RunJob(Context* context, const RunOptions& options) {
   auto spec = options.spec.Load();
   if (!spec.ok()) return spec.status();
   if (options.local_slots) {
-    const absl::Status fits = FitToSlots(*options.local_slots, &*spec);
+    const absl::Status fits = FitToSlots(*options.local_slots, &context->console, &*spec);
     if (!fits.ok()) return fits;
   }
+  NoteDerivedRanks(*spec, &context->console);
   Interrupts interrupts;
   const SignalForwarder forwarder(&interrupts);
   if (!options.local_slots) return Run(context, &interrupts, nullptr).Execute(*spec);

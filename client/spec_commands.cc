@@ -19,6 +19,7 @@ namespace {
 absl::StatusOr<ExitCode> Check(Context* context, const SpecOptions& options) {
   auto spec = options.Load();
   if (!spec.ok()) return spec.status();
+  NoteDerivedRanks(*spec, &context->console);
   spec::FillDefaults(&*spec);
   context->Answer(*spec, [&] { return spec::WriteYaml(*spec); });
   return ExitCode::kSuccess;

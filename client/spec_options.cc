@@ -1,6 +1,7 @@
 #include "client/spec_options.h"
 
 #include "absl/strings/str_cat.h"
+#include "common/spec/spec.h"
 #include "common/spec/spec_file.h"
 
 namespace tandem::client {
@@ -21,6 +22,15 @@ absl::StatusOr<v1::JobSpec> SpecOptions::Load() const {
   if (workers) all.push_back(absl::StrCat("workers=", *workers));
   if (seed) all.push_back(absl::StrCat("seed=", *seed));
   return spec::LoadSpec(file, all);
+}
+
+void NoteDerivedRanks(const v1::JobSpec& spec, Console* console) {
+  if (spec.has_logical_ranks()) return;
+  v1::JobSpec full = spec;
+  spec::FillDefaults(&full);
+  console->Remark(absl::StrCat("note: logical_ranks is not set and becomes ", full.logical_ranks(),
+                               ", from workers; set it to keep the same result with another number "
+                               "of workers"));
 }
 
 }  // namespace tandem::client

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "CLI/App.hpp"
 #include "absl/status/statusor.h"
+#include "client/console.h"
 #include "tandem/v1/spec.pb.h"
 
 namespace tandem::client {
@@ -14,13 +14,17 @@ namespace tandem::client {
 // The specification that a command is given, and what its command line changes about it.
 struct SpecOptions {
   std::string file;
-  std::optional<uint32_t> workers;
-  std::optional<uint64_t> seed;
+  // As typed: they are read by the rules of the specification.
+  std::optional<std::string> workers;
+  std::optional<std::string> seed;
   std::vector<std::string> settings;
 
   void AddTo(CLI::App* command);
   // Errors as for spec::LoadSpec.
   absl::StatusOr<v1::JobSpec> Load() const;
 };
+
+// Tells the author of a specification without logical_ranks that its result depends on the workers.
+void NoteDerivedRanks(const v1::JobSpec& spec, Console* console);
 
 }  // namespace tandem::client

@@ -11,6 +11,7 @@ namespace {
 absl::StatusOr<ExitCode> Submit(Context* context, const SpecOptions& options) {
   const auto spec = options.Load();
   if (!spec.ok()) return spec.status();
+  NoteDerivedRanks(*spec, &context->console);
   const auto connection = context->Connect();
   if (!connection.ok()) return connection.status();
   const auto job = (*connection)->Submit(*spec);

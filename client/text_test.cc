@@ -16,6 +16,7 @@
 namespace tandem::client {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -34,10 +35,12 @@ v1::Job FinishedJob() {
   job.set_loss(0.012345678901234567);
   job.mutable_evaluation()->set_accuracy(0.975);
   job.mutable_evaluation()->set_samples(360);
+  job.mutable_evaluation()->set_step(1100);
   job.set_parameter_digest("ab12");
   *job.mutable_submitted_at() = ToProto(kNow - absl::Seconds(65));
   *job.mutable_started_at() = ToProto(kNow - absl::Seconds(60));
   *job.mutable_ended_at() = ToProto(kNow - absl::Seconds(58));
+  *job.mutable_time_to_first_step() = ToProto(absl::Seconds(6));
   return job;
 }
 
@@ -67,15 +70,49 @@ TEST(FormatSummary, SucceededJob_SaysLossAccuracySpeedAndDigest) {
   const std::string text = FormatSummary(FinishedJob(), Plain());
   EXPECT_THAT(text, HasSubstr("digits-abc  SUCCEEDED"));
   EXPECT_THAT(text, HasSubstr("0.01235"));
-  EXPECT_THAT(text, HasSubstr("accuracy 97.50 % of 360 samples"));
-  EXPECT_THAT(text, HasSubstr("2s, 560 steps/s"));
-  EXPECT_THAT(text, HasSubstr("ab12"));
+  EXPECT_THAT(text, HasSubstr("accuracy 97.50 % of 360 samples at step 1100"));
+  EXPECT_THAT(text, HasSubstr("2s, 1119 steps/s, first step after 6s"));
+  EXPECT_THAT(text, HasSubstr("logical ranks  4\n  parameters     ab12\n"));
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
 }
 
 TEST(FormatSummary, FailedJob_SaysCauseAndLastLines) {
   const std::string text = FormatSummary(FailedJob(), Plain());
   EXPECT_THAT(text, HasSubstr("cause: rank 1 was killed by signal 9 at step 7\n    last words\n"));
+}
+
+TEST(FormatSummary, LastLineThatRepeatsTheCause_IsLeftOut) {
+  v1::Job job = FailedJob();
+  job.mutable_cause()->add_last_lines("tandem-trainer: " + job.cause().message());
+  const std::string text = FormatSummary(job, Plain());
+  EXPECT_THAT(text, EndsWith("signal 9 at step 7\n    last words\n"));
+  job.mutable_cause()->add_last_lines("and more");
+  EXPECT_THAT(FormatSummary(job, Plain()), HasSubstr("tandem-trainer: rank 1"));
+}
+
+TEST(FormatSummary, SlowJob_HasOneDecimal) {
+  v1::Job job = FinishedJob();
+  job.set_step(8);
+  EXPECT_THAT(FormatSummary(job, Plain()), HasSubstr("2s, 7.0 steps/s"));
+}
+
+TEST(FormatSummary, SingleStep_HasNoSpeed) {
+  v1::Job job = FinishedJob();
+  job.set_step(1);
+  EXPECT_THAT(FormatSummary(job, Plain()), Not(HasSubstr("steps/s")));
+}
+
+TEST(FormatSummary, FirstStepOfAnEarlierAttempt_SaysNothingAboutTheLast) {
+  v1::Job job = FinishedJob();
+  job.set_attempt(2);
+  *job.mutable_time_to_first_step() = ToProto(absl::Seconds(4));
+  EXPECT_THAT(FormatSummary(job, Plain()), HasSubstr("2s in attempt 2\n"));
+}
+
+TEST(FormatSummary, ClockThatWasSetBack_HasNoNegativeTime) {
+  v1::Job job = FinishedJob();
+  *job.mutable_ended_at() = ToProto(kNow - absl::Hours(1));
+  EXPECT_THAT(FormatSummary(job, Plain()), HasSubstr("time           0, first step"));
 }
 
 TEST(FormatSummary, JobThatNeverStarted_HasNoSpeed) {
@@ -91,6 +128,15 @@ TEST(FormatStatus, QueuedJob_SaysWhatItWaitsFor) {
   job.set_state(v1::JOB_STATE_QUEUED);
   job.set_waiting_reason("needs 4 slots, 2 are free");
   EXPECT_EQ(FormatStatus(job, Plain()), "digits-abc  QUEUED\nwaits: needs 4 slots, 2 are free\n");
+}
+
+TEST(FormatStatus, Epochs_CountFromOne) {
+  v1::Job job = FinishedJob();
+  job.set_epoch(199);
+  EXPECT_THAT(FormatStatus(job, Plain()), HasSubstr("epoch 200 "));
+  job.mutable_spec()->set_epochs(200);
+  EXPECT_THAT(FormatStatus(job, Plain()), HasSubstr("epoch 200/200 "));
+  EXPECT_THAT(FormatDescription(job, Plain()), HasSubstr("epoch          200/200\n"));
 }
 
 TEST(FormatStatus, OnATerminal_ColoursTheState) {
@@ -112,9 +158,10 @@ TEST(FormatDescription, Job_SaysEverything) {
   rank->set_phase(v1::PHASE_BACKWARD);
   job.mutable_spec()->set_global_batch_size(64);
   const std::string text = FormatDescription(job, Plain());
-  for (const char* part : {"0.012345678901234567", "40123", "1970-01-12 13:45:35.000 UTC",
-                           "cause of the end of attempt 1: rank 1 was killed", "last words",
-                           "node-a", "4242", "2-3", "backward", "global_batch_size: 64"}) {
+  for (const char* part :
+       {"loss           0.01235\n", "samples at step 1100", "logical ranks  4", "40123",
+        "1970-01-12 13:45:35.000 UTC", "cause of the end of attempt 1: rank 1 was killed",
+        "last words", "node-a", "4242", "2-3", "backward", "global_batch_size: 64"}) {
     EXPECT_THAT(text, HasSubstr(part));
   }
 }

@@ -44,6 +44,10 @@ absl::StatusOr<ExitCode> Wait(Context* context, const WaitOptions& options) {
         absl::StrCat(*id, " has not ended after ", absl::FormatDuration(options.timeout)));
     return ExitCode::kTimedOut;
   }
+  if (absl::IsCancelled(job.status())) {
+    progress.Leave();
+    return StoppedFollowing(*id);
+  }
   if (!job.ok()) return job.status();
   progress.Clear();
   context->Answer(*job, [&] { return FormatSummary(*job, context->ViewOfNow()); });

@@ -1,5 +1,6 @@
 # tandem_test(NAME SOURCES ... LIBRARIES ... [LABELS ...])
-# One GoogleTest binary, one CTest entry a test case. Without LABELS the tests are "unit".
+# One GoogleTest binary, one CTest entry a test case. Without LABELS the tests are "unit"; the folder is a
+# label as well.
 include(GoogleTest)
 
 function(tandem_test name)
@@ -13,6 +14,8 @@ function(tandem_test name)
   add_executable(${name} ${ARG_SOURCES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_link_libraries(${name} PRIVATE tandem_warnings ${ARG_LIBRARIES} GTest::gmock GTest::gtest_main)
+  file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+  list(APPEND ARG_LABELS ${folder})
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
                        PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
 endfunction()

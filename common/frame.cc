@@ -1,9 +1,7 @@
 #include "common/frame.h"
 
-#include <string_view>
-
-#include "absl/base/internal/endian.h"
 #include "absl/strings/str_cat.h"
+#include "common/little_endian.h"
 
 namespace tandem {
 
@@ -13,7 +11,7 @@ absl::Status AppendFrame(const google::protobuf::MessageLite& message, std::stri
     return absl::InvalidArgumentError(absl::StrCat("message of ", size, " bytes is too long"));
   }
   char header[kFrameHeaderBytes];
-  absl::little_endian::Store32(header, static_cast<uint32_t>(size));
+  StoreLittleEndian32(static_cast<uint32_t>(size), header);
   bytes->append(header, kFrameHeaderBytes);
   message.AppendToString(bytes);
   return absl::OkStatus();
@@ -21,7 +19,7 @@ absl::Status AppendFrame(const google::protobuf::MessageLite& message, std::stri
 
 absl::StatusOr<bool> TakeFrame(std::string* bytes, google::protobuf::MessageLite* message) {
   if (bytes->size() < kFrameHeaderBytes) return false;
-  const size_t size = absl::little_endian::Load32(bytes->data());
+  const size_t size = LoadLittleEndian32(bytes->data());
   if (size > kMaxFrameBytes) {
     return absl::DataLossError(absl::StrCat("a message announces ", size, " bytes"));
   }

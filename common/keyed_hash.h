@@ -8,10 +8,10 @@ namespace tandem {
 // What a random number is for. The first key of every MixKeys, so that no two uses share a number.
 // The values are part of every job's result: never change or reuse one.
 enum class RandomUse : uint64_t {
-  kInitialWeights = 1,  // seed
-  kEpochOrder = 2,      // seed, epoch
-  kForward = 3,         // seed, step, logical rank: dropout and whatever else a model draws
-  kHoldout = 4,         // seed
+  // 1 is retired: weights come from the seed itself.
+  kEpochOrder = 2,  // seed, epoch
+  kForward = 3,     // seed, step, logical rank: dropout and whatever else a model draws
+  kHoldout = 4,     // seed
 };
 
 // The finalizer of SplitMix64 (Steele, Lea, Flood 2014): a bijection in which every input bit moves

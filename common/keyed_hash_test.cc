@@ -19,7 +19,7 @@ TEST(KeyedHashTest, SeedAndEpochExchanged_Differ) {
 }
 
 TEST(KeyedHashTest, OtherUseOrNumberOfKeys_Differs) {
-  EXPECT_NE(MixKeys(RandomUse::kHoldout, 7u), MixKeys(RandomUse::kInitialWeights, 7u));
+  EXPECT_NE(MixKeys(RandomUse::kHoldout, 7u), MixKeys(RandomUse::kEpochOrder, 7u));
   EXPECT_NE(MixKeys(RandomUse::kForward, 0u), MixKeys(RandomUse::kForward, 0u, 0u));
 }
 

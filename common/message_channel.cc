@@ -5,8 +5,9 @@
 #include <cerrno>
 #include <string>
 
-#include "absl/base/internal/endian.h"
 #include "absl/strings/str_cat.h"
+#include "common/frame.h"
+#include "common/little_endian.h"
 
 namespace tandem {
 namespace {
@@ -52,8 +53,8 @@ absl::Status MessageChannel::Receive(google::protobuf::MessageLite* message) {
   if (!got.ok()) return got.status();
   if (*got == 0) return absl::OutOfRangeError("the peer closed the connection");
   if (*got < kFrameHeaderBytes) return absl::DataLossError("the peer closed inside a message");
-  const size_t size = absl::little_endian::Load32(header);
-  if (size > kMaxMessageBytes) {
+  const size_t size = LoadLittleEndian32(header);
+  if (size > kMaxFrameBytes) {
     return absl::DataLossError(absl::StrCat("a message announces ", size, " bytes"));
   }
   std::string body(size, '\0');

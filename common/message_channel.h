@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -8,7 +7,6 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "common/file_descriptor.h"
-#include "common/frame.h"
 #include "google/protobuf/message_lite.h"
 
 namespace tandem {
@@ -20,12 +18,10 @@ namespace tandem {
 // a blocked Receive return. None of them raises SIGPIPE.
 class MessageChannel {
  public:
-  static constexpr size_t kMaxMessageBytes = kMaxFrameBytes;
-
   explicit MessageChannel(FileDescriptor socket) : socket_(std::move(socket)) {}
 
   // Blocks until the kernel has taken the whole message.
-  //   InvalidArgument  longer than kMaxMessageBytes.
+  //   InvalidArgument  longer than kMaxFrameBytes (frame.h).
   //   Unavailable      the peer has closed, or the channel was shut down.
   absl::Status Send(const google::protobuf::MessageLite& message);
 

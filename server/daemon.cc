@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/memory/memory.h"
+#include "common/frame.h"
 
 namespace tandem {
 namespace {
@@ -72,6 +73,8 @@ absl::Status Daemon::StartGrpc(const ListenAddress& address) {
   // Otherwise a second coordinator would share the port silently.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   SetKeepalive(builder);
+  // More than an agent ever sends at once, so that no printed line can break its connection.
+  builder.SetMaxReceiveMessageSize(kMaxFrameBytes);
   int port = 0;
   builder.AddListeningPort(address.ToString(), grpc::InsecureServerCredentials(), &port);
   builder.RegisterService(&job_service_);
@@ -93,7 +96,9 @@ absl::Status Daemon::StartHttp(const ListenAddress& address) {
 }
 
 std::shared_ptr<grpc::Channel> Daemon::InProcessChannel() {
-  return grpc_server_->InProcessChannel({});
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(-1);  // From ourselves: a list of jobs may be long.
+  return grpc_server_->InProcessChannel(arguments);
 }
 
 absl::Status Daemon::Health() {

@@ -312,6 +312,66 @@ TEST_F(DaemonTest, ListJobs_ByState_IsNewestFirstWithoutSpecs) {
   EXPECT_FALSE(response.jobs(0).has_spec());
 }
 
+TEST_F(DaemonTest, ListJobs_FailedJob_LeavesRanksAndLastLinesToGetJob) {
+  const std::string job = Submit(Spec());
+  FakeWorker worker(channel_, "w");
+  const v1::PrepareRanks attempt = Run(worker);
+  v1::WorkerToCoordinator message;
+  v1::RankExited& exited = *message.mutable_rank_exited();
+  exited.set_job_id(job);
+  exited.set_attempt(attempt.attempt());
+  exited.set_exit_code(1);
+  exited.add_last_lines("last words");
+  worker.Write(message);
+  const v1::Job failed = WaitFor(job, v1::JOB_STATE_FAILED);
+  EXPECT_THAT(failed.cause().last_lines(), ElementsAre("last words"));
+  EXPECT_EQ(failed.ranks_size(), 1);
+  v1::ListJobsResponse response;
+  ASSERT_EQ(Call(&v1::JobService::Stub::ListJobs, {}, &response), grpc::StatusCode::OK);
+  ASSERT_EQ(response.jobs_size(), 1);
+  EXPECT_EQ(response.jobs(0).cause().message(), failed.cause().message());
+  EXPECT_EQ(response.jobs(0).cause().last_lines_size(), 0);
+  EXPECT_EQ(response.jobs(0).ranks_size(), 0);
+}
+
+// Longer than gRPC takes by default.
+TEST_F(DaemonTest, Http_LongListOfJobs_IsServed) {
+  FakeWorker worker(channel_, "w");
+  worker.Register(1);
+  ASSERT_TRUE(worker.Read().has_registered());
+  for (int i = 0; i < 3; ++i) {
+    const std::string job = Submit(Spec());
+    v1::WorkerToCoordinator message;
+    v1::RankExited& exited = *message.mutable_rank_exited();
+    exited.set_job_id(job);
+    exited.set_attempt(worker.Read().prepare_ranks().attempt());
+    exited.mutable_failure()->set_message(std::string(2 << 20, 'x'));
+    worker.Write(message);
+    WaitFor(job, v1::JOB_STATE_FAILED);
+  }
+  EXPECT_GT(HttpGet("/api/v1/jobs").size(), size_t{6} << 20);
+}
+
+TEST_F(DaemonTest, Worker_PrintsAHugeLine_StaysConnected) {
+  const std::string job = Submit(Spec());
+  FakeWorker worker(channel_, "w");
+  const v1::PrepareRanks attempt = Run(worker);
+  worker.Logged(attempt, 0, std::string(5 << 20, 'x'));
+  End(worker, attempt);
+  EXPECT_EQ(WaitFor(job, v1::JOB_STATE_SUCCEEDED).state(), v1::JOB_STATE_SUCCEEDED);
+}
+
+TEST_F(DaemonTest, SubmitJob_RelativePath_IsRefusedByItsKey) {
+  v1::SubmitJobRequest request;
+  *request.mutable_spec() = Spec();
+  request.mutable_spec()->mutable_data()->mutable_csv()->set_path("digits.csv");
+  v1::SubmitJobResponse response;
+  const grpc::Status status = jobs_->SubmitJob(Context().get(), request, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(status.error_message(),
+            "data.csv.path: must be absolute; the client resolves relative paths");
+}
+
 TEST_F(DaemonTest, Connect_FirstMessageIsNotRegister_IsRefused) {
   FakeWorker worker(channel_, "w");
   worker.Write({});

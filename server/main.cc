@@ -1,6 +1,7 @@
 // tandemd: the coordinator.
 
 #include <pthread.h>
+#include <sys/resource.h>
 
 #include <csignal>
 #include <cstdlib>
@@ -43,6 +44,14 @@ sigset_t BlockStopSignals() {
   return signals;
 }
 
+// gRPC stops listening for good when it runs out of descriptors, and shells give us few.
+void RaiseDescriptorLimit() {
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 void WarnIfExposed(absl::string_view flag, const ListenAddress& address) {
   if (address.IsLoopback()) return;
   LogToStderr(absl::LogSeverity::kWarning,
@@ -62,6 +71,7 @@ int Main(int argc, char** argv) {
   const DaemonOptions& options = flags.options;
   // Our own line says what went wrong; gRPC's are for those who ask for them.
   setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
+  RaiseDescriptorLimit();
   const sigset_t stop_signals = BlockStopSignals();
   const SystemClock clock;
   const auto daemon = Daemon::Start(options, clock, LogToStderr);

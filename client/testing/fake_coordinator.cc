@@ -11,6 +11,11 @@ namespace {
 
 constexpr uint64_t kHistoryPage = 2;
 
+void AwaitLeaving(const grpc::ServerContext& context) {
+  const absl::Notification never;
+  while (!context.IsCancelled()) never.WaitForNotificationWithTimeout(absl::Milliseconds(1));
+}
+
 }  // namespace
 
 FakeCoordinator::FakeCoordinator() {
@@ -79,14 +84,12 @@ grpc::Status FakeCoordinator::WatchJob(grpc::ServerContext* context, const v1::W
     *response.mutable_job() = job;
     writer->Write(response);
   }
-  const absl::Notification never;
-  while (script.waits_for_client && !context->IsCancelled()) {
-    never.WaitForNotificationWithTimeout(absl::Milliseconds(1));
-  }
+  if (script.waits_for_client) AwaitLeaving(*context);
   return script.end;
 }
 
-grpc::Status FakeCoordinator::StreamLogs(grpc::ServerContext*, const v1::StreamLogsRequest* request,
+grpc::Status FakeCoordinator::StreamLogs(grpc::ServerContext* context,
+                                         const v1::StreamLogsRequest* request,
                                          grpc::ServerWriter<v1::StreamLogsResponse>* writer) {
   for (const v1::LogLine& line : logs) {
     if (request->has_rank() && request->rank() != line.rank()) continue;
@@ -94,6 +97,7 @@ grpc::Status FakeCoordinator::StreamLogs(grpc::ServerContext*, const v1::StreamL
     *response.add_lines() = line;
     writer->Write(response);
   }
+  if (logs_wait_for_client) AwaitLeaving(*context);
   return grpc::Status::OK;
 }
 

@@ -38,6 +38,8 @@ class FakeCoordinator : public v1::JobService::Service {
   grpc::Status submit_status = grpc::Status::OK;
   std::deque<WatchScript> watches;
   std::vector<v1::LogLine> logs;
+  // StreamLogs stays open after them until the client leaves.
+  bool logs_wait_for_client = false;
   std::vector<v1::StepSample> samples;
   std::vector<v1::Worker> workers;
 

@@ -13,10 +13,11 @@ constexpr const char* kHead = R"(# The job specification
 A job is a YAML file. `tandem check FILE` reads it, checks it and prints it with all defaults filled in;
 `tandem explain KEY` prints what this page says about a key.
 
-The least there can be:
+Little more than what is required:
 
 ```yaml
 name: digits
+logical_ranks: 4
 global_batch_size: 64
 epochs: 20
 data:

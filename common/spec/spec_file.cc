@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/file_descriptor.h"
 #include "common/spec/field_rules.h"
+#include "common/spec/paths.h"
 #include "common/spec/yaml_reader.h"
 
 namespace tandem::spec {
@@ -50,31 +51,11 @@ absl::StatusOr<std::string> ReadSpecText(const std::string& path) {
   return ReadBounded(file.get(), path);
 }
 
-void ResolvePathsIn(const std::filesystem::path& folder, Message* message) {
-  std::vector<const FieldDescriptor*> fields;
-  const auto& reflection = *message->GetReflection();
-  reflection.ListFields(*message, &fields);
-  for (const FieldDescriptor* field : fields) {
-    if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
-      ResolvePathsIn(folder, reflection.MutableMessage(message, field));
-    } else if (RuleOf(*field).path()) {
-      const auto path = (folder / reflection.GetString(*message, field)).lexically_normal();
-      reflection.SetString(message, field, path.string());
-    }
-  }
-}
-
 std::string FolderOf(const std::string& path) {
   return path == "-" ? "" : std::filesystem::path(path).parent_path().string();
 }
 
 }  // namespace
-
-void ResolvePaths(const std::string& folder, v1::JobSpec* spec) {
-  std::error_code error;
-  const auto here = std::filesystem::current_path(error);
-  ResolvePathsIn(here / folder, spec);
-}
 
 absl::StatusOr<v1::JobSpec> LoadSpec(const std::string& path,
                                      const std::vector<std::string>& settings) {

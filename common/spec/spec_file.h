@@ -16,7 +16,4 @@ namespace tandem::spec {
 absl::StatusOr<v1::JobSpec> LoadSpec(const std::string& path,
                                      const std::vector<std::string>& settings);
 
-// Makes every relative path in the specification absolute, as seen from `folder`.
-void ResolvePaths(const std::string& folder, v1::JobSpec* spec);
-
 }  // namespace tandem::spec

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "common/spec/paths.h"
 #include "common/spec/sample_spec.h"
 #include "common/spec/yaml_writer.h"
 #include "common/temporary_folder.h"
@@ -50,6 +51,15 @@ TEST_F(LoadSpecTest, PathInSetting_IsTakenFromTheWorkingDirectory) {
   const auto spec = LoadSpec(WriteWithPath("digits.csv"), {"data.csv.path=mine.csv", "workers=2"});
   ASSERT_TRUE(spec.ok()) << spec.status();
   EXPECT_EQ(spec->data().csv().path(), (std::filesystem::current_path() / "mine.csv").string());
+}
+
+TEST(CheckPathsAreAbsolute, RelativePath_IsNamedByItsKey) {
+  v1::JobSpec spec = SampleSpec();
+  EXPECT_TRUE(CheckPathsAreAbsolute(spec).ok());
+  spec.mutable_data()->mutable_csv()->set_path("digits.csv");
+  const absl::Status status = CheckPathsAreAbsolute(spec);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), StartsWith("data.csv.path: must be absolute"));
 }
 
 TEST(Examples, EverySpec_IsValidAndItsDataIsThere) {

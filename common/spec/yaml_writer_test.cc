@@ -22,7 +22,7 @@ TEST(WriteYaml, SampleSpec_ReadsBackEqual) { ExpectRoundTrip(SampleSpec()); }
 TEST(WriteYaml, AllDefaults_ReadBackEqual) {
   v1::JobSpec spec = SampleSpec();
   spec.set_workers(3);
-  spec.set_seed(18446744073709551615u);
+  spec.set_seed(4294967295u);
   spec.mutable_evaluate()->set_holdout(0.1 + 0.2);
   FillDefaults(&spec);
   ExpectRoundTrip(spec);

@@ -77,15 +77,24 @@ v1::Cause RankDied(const v1::RankExited& exit) {
 }
 
 v1::Cause RankStopped(const v1::RankStatus& rank, const v1::RankExited& exit) {
+  const std::string& why = exit.failure().message();
   return CauseOf(v1::CAUSE_CODE_WORKER_LOST, exit,
                  absl::StrCat("worker ", rank.worker(), " stopped rank ", rank.rank(), " ",
-                              Where(exit.step(), exit.phase())));
+                              Where(exit.step(), exit.phase()), why.empty() ? "" : ": ", why));
 }
 
 v1::Cause WorkerLost(const v1::RankStatus& rank, absl::string_view why) {
   return CauseOf(v1::CAUSE_CODE_WORKER_LOST, rank,
                  absl::StrCat("worker ", rank.worker(), " was lost with rank ", rank.rank(), " ",
                               Where(rank.step(), rank.phase()), ": ", why));
+}
+
+v1::Cause CoordinatorRestarted(AttemptNumber attempt) {
+  v1::Cause cause;
+  cause.set_code(v1::CAUSE_CODE_COORDINATOR_RESTARTED);
+  cause.set_message(absl::StrCat("the coordinator was restarted while attempt ", attempt.value(),
+                                 " ran; the job starts again"));
+  return cause;
 }
 
 v1::Cause PrepareTimedOut(const std::vector<const v1::RankStatus*>& missing, int world_size,

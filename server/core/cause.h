@@ -4,6 +4,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "common/ids.h"
 #include "tandem/v1/job.pb.h"
 #include "tandem/v1/trainer.pb.h"
 #include "tandem/v1/worker.pb.h"
@@ -18,9 +19,12 @@ v1::Cause FailureReported(const v1::RankStatus& rank, const v1::RankFailure& fai
 v1::Cause NoMasterPort(const v1::RankStatus& rank);
 // The process ended without saying why.
 v1::Cause RankDied(const v1::RankExited& exit);
-// Its agent stopped the process, and not because the coordinator had asked for it.
+// Its agent stopped the process, and not because the coordinator had asked for it. Why, if the
+// agent says so, is in exit.failure.
 v1::Cause RankStopped(const v1::RankStatus& rank, const v1::RankExited& exit);
 v1::Cause WorkerLost(const v1::RankStatus& rank, absl::string_view why);
+// The coordinator's end took every process of this attempt with it.
+v1::Cause CoordinatorRestarted(AttemptNumber attempt);
 // Names at most three of `missing`, which is not empty.
 v1::Cause PrepareTimedOut(const std::vector<const v1::RankStatus*>& missing, int world_size,
                           absl::Duration waited);

@@ -45,8 +45,8 @@ struct Worker {
 
 // Whether an agent can be taken in.
 //   FailedPrecondition  it speaks another protocol version.
-//   InvalidArgument     a name or address is missing; it has no slots, or one twice; two running
-//   ranks share a slot.
+//   InvalidArgument     a name or address is missing; it has no slots, or one twice;
+//                       two running ranks share a slot.
 absl::Status CheckRegistration(const v1::Register& registration);
 
 // The connected workers and who runs on their slots. A slot runs one rank, always.

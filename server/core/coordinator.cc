@@ -35,7 +35,7 @@ Job& Coordinator::Insert(Job job) {
 }
 
 void Coordinator::Resume(Job& job) {
-  if (job.Requeue()) {
+  if (job.Requeue(now_)) {
     queue_.insert(job.sequence());
     Say(absl::LogSeverity::kInfo,
         absl::StrCat("job ", job.id().value(),

@@ -53,7 +53,8 @@ class Coordinator {
   //   FailedPrecondition  it has already ended.
   absl::Status CheckCancel(const JobId& id) const;
 
-  // False for what an older attempt, or one of an unknown job, still says. Fences log lines.
+  // False for what an older attempt, or one of an unknown job, still says; true for the last one of
+  // a job that has ended. Fences log lines.
   bool IsCurrentAttempt(const JobId& id, AttemptNumber attempt) const;
 
  private:

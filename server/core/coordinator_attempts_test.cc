@@ -1,3 +1,4 @@
+#include <csignal>
 #include <string>
 
 #include "absl/strings/string_view.h"
@@ -32,6 +33,14 @@ class TwoRanks : public ::testing::Test, public TwoRankCluster {
   void Succeed() {
     for (uint32_t rank : {0, 1}) Finish("j", rank);
     for (uint32_t rank : {0, 1}) ExitCleanly("j", rank);
+  }
+  v1::RankExited ExitOfLeavingAgent(uint32_t rank) const {
+    v1::RankExited exit = Exited("j", rank);
+    exit.set_signal(SIGTERM);
+    exit.set_aborted(true);
+    exit.mutable_failure()->set_code(v1::CAUSE_CODE_WORKER_LOST);
+    exit.mutable_failure()->set_message("the agent is shutting down");
+    return exit;
   }
   v1::CauseCode cause() const { return job("j").cause().code(); }
 };
@@ -175,10 +184,38 @@ TEST_F(TwoRanks, RankFinishedThenCrashed_Died) {
   PrepareAll("j");
   Finish("j", 0);
   Finish("j", 1);
-  Kill("j", 1);
+  v1::RankExited exit = Exited("j", 1);
+  exit.set_signal(SIGSEGV);
+  Exit(exit);
   ExitCleanly("j", 0);
   EXPECT_EQ(state("j"), v1::JOB_STATE_FAILED);
   EXPECT_EQ(cause(), v1::CAUSE_CODE_RANK_DIED);
+}
+
+TEST(TwoRankClusters, RankFinishedThenForcedToEnd_Succeeds) {
+  for (const bool aborted : {false, true}) {
+    for (const int signal : {SIGTERM, SIGKILL, 0}) {
+      if (!aborted && signal == 0) continue;
+      TwoRankCluster world;
+      world.PrepareAll("j");
+      for (uint32_t rank : {0, 1}) world.Finish("j", rank);
+      v1::RankExited exit = world.Exited("j", 1);
+      exit.set_signal(signal);
+      exit.set_exit_code(signal == 0 ? 1 : 0);
+      exit.set_aborted(aborted);
+      world.Exit(exit);
+      world.ExitCleanly("j", 0);
+      EXPECT_EQ(world.state("j"), v1::JOB_STATE_SUCCEEDED) << aborted << " " << signal;
+    }
+  }
+}
+
+TEST_F(TwoRanks, AgentLeavesAfterItsRankHadFinished_Succeeds) {
+  PrepareAll("j");
+  for (uint32_t rank : {0, 1}) Finish("j", rank);
+  Exit(ExitOfLeavingAgent(1));
+  ExitCleanly("j", 0);
+  EXPECT_EQ(state("j"), v1::JOB_STATE_SUCCEEDED);
 }
 
 TEST_F(TwoRanks, RankDiesWhilePreparing_JobFails) {
@@ -193,6 +230,21 @@ TEST_F(TwoRanks, AgentStoppedARankUnasked_WorkerIsLost) {
   ExitAborted("j", 1);
   EXPECT_EQ(cause(), v1::CAUSE_CODE_WORKER_LOST);
   EXPECT_THAT(job("j").cause().message(), HasSubstr("worker b"));
+}
+
+TEST_F(TwoRanks, AgentLeavesAndSaysSo_WorkerIsLostForThatReason) {
+  PrepareAll("j");
+  Exit(ExitOfLeavingAgent(1));
+  EXPECT_EQ(cause(), v1::CAUSE_CODE_WORKER_LOST);
+  EXPECT_EQ(job("j").cause().message(),
+            "worker b stopped rank 1 at step 0: the agent is shutting down");
+}
+
+TEST_F(TwoRanks, AgentLeavesAndThePeerIsHeardFirst_WorkerIsLost) {
+  PrepareAll("j");
+  Report("j", 0, v1::CAUSE_CODE_PEER_LOST, "connection closed");
+  Exit(ExitOfLeavingAgent(1));
+  EXPECT_EQ(cause(), v1::CAUSE_CODE_WORKER_LOST);
 }
 
 TEST_F(TwoRanks, RankReportsFailure_ItsExitAddsTheLastLinesOnly) {

@@ -196,7 +196,10 @@ TEST_F(CoordinatorJobs, Restore_JobsInEveryState_GoOnWhereTheyCan) {
   Restart();
   EXPECT_EQ(state("preparing"), v1::JOB_STATE_QUEUED);
   EXPECT_EQ(state("running"), v1::JOB_STATE_QUEUED);
-  EXPECT_FALSE(job("running").has_cause());
+  EXPECT_EQ(job("running").cause().code(), v1::CAUSE_CODE_COORDINATOR_RESTARTED);
+  EXPECT_FALSE(job("done").has_cause());
+  EXPECT_FALSE(job("cancelling").has_cause());
+  EXPECT_THAT(All<AttemptFailed>(), IsEmpty());
   EXPECT_EQ(state("done"), v1::JOB_STATE_SUCCEEDED);
   EXPECT_EQ(state("cancelling"), v1::JOB_STATE_CANCELLED);
   EXPECT_EQ(state("queued-1"), v1::JOB_STATE_CANCELLED);
@@ -212,6 +215,17 @@ TEST_F(CoordinatorJobs, Restore_RunningJob_NextAttemptHasAHigherNumber) {
   Connect("a", 1);
   EXPECT_EQ(job("j").attempt(), 2U);
   EXPECT_EQ(journal.at("j").job().attempt(), 2U);
+}
+
+TEST_F(CoordinatorJobs, Restore_NextAttemptFails_ItsOwnCauseTakesThePlaceOfTheRestart) {
+  Connect("a", 1);
+  Submit("j");
+  Restart();
+  Connect("a", 1);
+  Kill("j", 0);
+  EXPECT_EQ(state("j"), v1::JOB_STATE_FAILED);
+  EXPECT_EQ(job("j").cause().code(), v1::CAUSE_CODE_RANK_DIED);
+  EXPECT_EQ(job("j").cause().attempt(), 2U);
 }
 
 TEST_F(CoordinatorJobs, Restore_RequestIdsAndSequences_AreStillKnown) {

@@ -1,5 +1,6 @@
 // The part of the Coordinator that hears what workers say about their ranks.
 
+#include <csignal>
 #include <cstdint>
 #include <limits>
 #include <set>
@@ -19,6 +20,12 @@ bool IsPort(uint32_t number) {
 
 const v1::RankStatus& StatusOf(const Job& job, Rank rank) {
   return job.view().ranks(static_cast<int>(rank.value()));
+}
+
+// Of a rank that has finished. Its agent may have had to force it.
+bool EndedAsItShould(const v1::RankExited& exit) {
+  const bool clean = exit.exit_code() == 0 && exit.signal() == 0;
+  return clean || exit.aborted() || exit.signal() == SIGTERM || exit.signal() == SIGKILL;
 }
 
 }  // namespace
@@ -115,11 +122,13 @@ void Coordinator::OnExited(const WorkerName& worker, const v1::RankExited& exit)
 
 void Coordinator::JudgeExit(Run& run, const v1::RankExited& exit) {
   const Rank rank(exit.rank());
-  if (exit.has_failure()) return OnFailure(run, rank, exit.failure());
-  const bool clean = exit.exit_code() == 0 && exit.signal() == 0;
-  if ((clean && run.attempt.Finished(rank)) || run.attempt.Explained(rank)) return;
-  if (!exit.aborted()) return Fail(run, RankDied(exit));
-  if (run.attempt.state() != Attempt::State::kEnding) {
+  if (run.attempt.Finished(rank) && EndedAsItShould(exit)) return;
+  // The agent itself goes away: that is nobody's order and no error of the rank.
+  const bool agent_leaves = exit.failure().code() == v1::CAUSE_CODE_WORKER_LOST;
+  if (exit.has_failure() && !agent_leaves) return OnFailure(run, rank, exit.failure());
+  if (run.attempt.Explained(rank)) return;
+  if (!exit.aborted() && !agent_leaves) return Fail(run, RankDied(exit));
+  if (agent_leaves || run.attempt.state() != Attempt::State::kEnding) {
     Fail(run, RankStopped(StatusOf(run.job, rank), exit));
   }
 }

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/job_state.h"
 #include "common/logical_ranks.h"
 #include "common/proto_time.h"
+#include "server/core/cause.h"
 
 namespace tandem::core {
 
@@ -35,10 +37,7 @@ v1::JobRecord Job::Record() const {
   return record;
 }
 
-bool Job::ended() const {
-  return state() == v1::JOB_STATE_SUCCEEDED || state() == v1::JOB_STATE_FAILED ||
-         state() == v1::JOB_STATE_CANCELLED;
-}
+bool Job::ended() const { return HasEnded(state()); }
 
 bool Job::HasCause() const {
   return view_.has_cause() && view_.cause().attempt() == view_.attempt();
@@ -54,6 +53,8 @@ bool Job::Move(std::initializer_list<v1::JobState> from, v1::JobState to) {
 bool Job::End(std::initializer_list<v1::JobState> from, v1::JobState to, Moment now) {
   if (!Move(from, to)) return false;
   view_.clear_steps_per_second();
+  // That it had to start again does not say how it ended.
+  if (view_.cause().code() == v1::CAUSE_CODE_COORDINATOR_RESTARTED) view_.clear_cause();
   *view_.mutable_ended_at() = ToProto(now.wall);
   return true;
 }
@@ -84,7 +85,8 @@ bool Job::StartAttempt(const std::vector<Placement>& places, Moment now) {
   return true;
 }
 
-bool Job::Requeue() {
+bool Job::Requeue(Moment now) {
+  SetCause(CoordinatorRestarted(attempt()), now);
   return Move({v1::JOB_STATE_PREPARING, v1::JOB_STATE_RUNNING}, v1::JOB_STATE_QUEUED);
 }
 

@@ -33,9 +33,10 @@ namespace tandem::core {
 //   3  Requeue       the coordinator was restarted
 //   4  Run           every rank is ready
 //   5  Succeed       every rank has finished and exited, with the same parameters
-//   6  Fail          from PREPARING too: a cause is set and no process is left, or those left do
-//   not answer 7  Cancel        a cancel was asked for 8  FinishCancel  as 6 9  Cancel        no
-//   process to wait for
+//   6  Fail          from PREPARING too: a cause is set, and no process is left or none answers
+//   7  Cancel        a cancel was asked for
+//   8  FinishCancel  no process is left, or none answers
+//   9  Cancel        there is no process to wait for
 //
 // A verb without an edge from the present state returns false and changes nothing.
 class Job {
@@ -58,7 +59,8 @@ class Job {
 
   // Rank r gets the r-th place.
   bool StartAttempt(const std::vector<Placement>& places, Moment now);
-  bool Requeue();
+  // The cause, until another attempt ends of another one or the job ends well, is the restart.
+  bool Requeue(Moment now);
   bool Run(const v1::Prepared& meeting_point, Moment now);
   bool Succeed(const std::string& digest, Moment now);
   bool Fail(Moment now);

@@ -55,7 +55,7 @@ v1::RankProgress Steps(uint64_t first, uint64_t count) {
 TEST(Job, EveryVerbFromEveryState_OnlyTheEdgesOfTheDiagramExist) {
   const std::map<std::string, std::function<bool(Job&)>> verbs = {
       {"StartAttempt", [](Job& job) { return job.StartAttempt(kPlaces, kNow); }},
-      {"Requeue", [](Job& job) { return job.Requeue(); }},
+      {"Requeue", [](Job& job) { return job.Requeue(kNow); }},
       {"Run", [](Job& job) { return job.Run({}, kNow); }},
       {"Succeed", [](Job& job) { return job.Succeed("digest", kNow); }},
       {"Fail", [](Job& job) { return job.Fail(kNow); }},
@@ -93,7 +93,7 @@ TEST(Job, EveryVerbFromEveryState_OnlyTheEdgesOfTheDiagramExist) {
 TEST(Job, StartAttempt_AfterEarlierOne_CountsOnAndForgetsItsProgress) {
   Job job = Running();
   job.AddProgress(Steps(1, 5), kNow);
-  ASSERT_TRUE(job.Requeue());
+  ASSERT_TRUE(job.Requeue(kNow));
   ASSERT_TRUE(job.StartAttempt(kPlaces, kNow));
   EXPECT_EQ(job.attempt(), AttemptNumber(5));
   EXPECT_EQ(job.view().step(), 0U);
@@ -126,9 +126,28 @@ TEST(Job, SetCause_AfterPeerLost_FirstBetterOneReplacesIt) {
 TEST(Job, SetCause_OfEarlierAttempt_DoesNotStandInTheWay) {
   Job job = Running();
   ASSERT_TRUE(job.SetCause(CauseWith(v1::CAUSE_CODE_RANK_DIED), kNow));
-  ASSERT_TRUE(job.Requeue() && job.StartAttempt(kPlaces, kNow));
+  ASSERT_TRUE(job.Requeue(kNow) && job.StartAttempt(kPlaces, kNow));
   EXPECT_FALSE(job.HasCause());
   EXPECT_TRUE(job.SetCause(CauseWith(v1::CAUSE_CODE_WORKER_LOST), kNow));
+}
+
+TEST(Job, Requeue_SaysWhyUntilTheJobEndsWell) {
+  Job job = Running();
+  ASSERT_TRUE(job.Requeue(kNow));
+  EXPECT_EQ(job.view().cause().code(), v1::CAUSE_CODE_COORDINATOR_RESTARTED);
+  EXPECT_EQ(job.view().cause().message(),
+            "the coordinator was restarted while attempt 4 ran; the job starts again");
+  ASSERT_TRUE(job.StartAttempt(kPlaces, kNow) && job.Run({}, kNow));
+  EXPECT_EQ(job.view().cause().attempt(), 4U);
+  EXPECT_FALSE(job.HasCause());
+  ASSERT_TRUE(job.Succeed("digest", kNow));
+  EXPECT_FALSE(job.view().has_cause());
+}
+
+TEST(Job, Requeue_ThenCancelled_TheRestartIsNotTheCause) {
+  Job job = Running();
+  ASSERT_TRUE(job.Requeue(kNow) && job.Cancel(kNow));
+  EXPECT_FALSE(job.view().has_cause());
 }
 
 TEST(Job, SetCause_WhileCancelling_IsRefused) {

@@ -10,60 +10,104 @@ const char kPage[] = R"html(<!doctype html>
 <style>
 :root {
   color-scheme: light dark;
-  --ink: #1b1f24; --soft: #667080; --line: #dfe3e8; --paper: #fff; --accent: #2f6fde; --bad: #b42318;
+  --ink: #1b1f24; --soft: #667080; --line: #dfe3e8; --paper: #fff; --accent: #2f6fde; --good: #1a7f37; --bad: #b42318;
 }
 @media (prefers-color-scheme: dark) {
-  :root { --ink: #e6e9ee; --soft: #939eae; --line: #2c333d; --paper: #14181d; --accent: #7aa7ff; --bad: #ff8a7a; }
+  :root { --ink: #e6e9ee; --soft: #939eae; --line: #2c333d; --paper: #14181d; --accent: #7aa7ff; --good: #6bc46d; --bad: #ff8a7a; }
 }
-body { margin: 2rem auto; max-width: 70rem; padding: 0 1rem; background: var(--paper); color: var(--ink);
+body { margin: 2rem auto; max-width: 80rem; padding: 0 1rem; background: var(--paper); color: var(--ink);
        font: 15px/1.5 system-ui, sans-serif; }
-h1 { font-size: 1.3rem; } h2 { font-size: 1rem; margin-top: 2rem; }
+h1 { font-size: 1.3rem; } h2 { font-size: 1rem; margin: 2rem 0 .5rem; }
+.scroll { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; }
-th, td { text-align: left; padding: .35rem .8rem .35rem 0; border-bottom: 1px solid var(--line); }
+th, td { text-align: left; padding: .4rem 1.5rem .4rem 0; border-bottom: 1px solid var(--line); }
+th, td:not(.note) { white-space: nowrap; }
+td.note { min-width: 12rem; }
 th, .soft { color: var(--soft); font-weight: normal; }
-td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
-svg { vertical-align: middle; } polyline { fill: none; stroke: var(--accent); stroke-width: 1.5; }
-.failed { color: var(--bad); }
-#trouble { color: var(--bad); min-height: 1.5em; }
+.number { text-align: right; font-variant-numeric: tabular-nums; }
+.bar { width: 8rem; height: 4px; border-radius: 2px; background: var(--line); }
+.bar div { height: 100%; border-radius: 2px; background: var(--accent); }
+svg { vertical-align: middle; margin-right: .8rem; }
+polyline { fill: none; stroke: var(--accent); stroke-width: 1.5; }
+.failed { color: var(--bad); } .succeeded { color: var(--good); } .running { color: var(--accent); }
+#trouble { color: var(--bad); }
 </style>
 <h1>Tandem</h1>
 <div id="trouble" role="status"></div>
 <h2>Jobs</h2>
-<table><thead><tr><th>Job<th>State<th class="number">Ranks<th class="number">Step<th class="number">Loss
-<th>Last steps<th>Note</thead><tbody id="jobs"></tbody></table>
+<div class="scroll"><table><thead><tr><th>Job<th>State<th class="number">Ranks<th>Progress
+<th class="number">Steps/s<th>Loss<th class="number">Held out<th class="number">Age<th>Note
+</thead><tbody id="jobs"></tbody></table></div>
 <h2>Workers</h2>
-<table><thead><tr><th>Worker<th>Host<th>Slots</thead><tbody id="workers"></tbody></table>
+<div class="scroll"><table><thead><tr><th>Worker<th>Host<th>Slots</thead><tbody id="workers"></tbody></table></div>
 <script>
 "use strict";
-const shownJobs = 50, shownSteps = 100, period = 2000;
-const lines = new Map();  // Of jobs that have ended: their line does not change any more.
+const shownJobs = 50, drawnJobs = 10, drawnPoints = 120, pageSize = 20000, period = 2000;
+const histories = new Map();  // By job: the attempt, the next step to ask for, all losses before it.
 
 async function get(path) {
   const response = await fetch("api/v1/" + path);
   if (!response.ok) throw new Error((await response.json()).error);
   return response.json();
 }
-function cell(row, content, style) {
-  const td = row.insertCell();
-  td.append(content);
-  if (style) td.className = style;
+function element(name, style, ...content) {
+  const made = document.createElement(name);
+  made.className = style;
+  made.append(...content);
+  return made;
 }
-function emptyRow(table, text) { cell(table.insertRow(), text, "soft"); }
+function row(table, ...cells) { table.insertRow().append(...cells); }
+function emptyRow(table, columns, ...content) {
+  const cell = element("td", "soft", ...content);
+  cell.colSpan = columns;
+  row(table, cell);
+}
+function show(table, id) {
+  table.id = id;
+  document.getElementById(id).replaceWith(table);
+}
 function stateOf(job) { return job.state.replace("JOB_STATE_", "").toLowerCase(); }
-function hasEnded(job) { return ["succeeded", "failed", "cancelled"].includes(stateOf(job)); }
 function noteOf(job) {
-  if (job.cause && stateOf(job) === "failed") return job.cause.message;
-  return stateOf(job) === "queued" ? job.waitingReason : "";
+  if (stateOf(job) === "queued") return job.waitingReason;
+  return job.cause ? job.cause.message : "";
 }
-async function lossesOf(job) {
-  if (lines.has(job.id)) return lines.get(job.id);
-  const from = Math.max(0, Number(job.step) - shownSteps + 1);
-  const page = await get(`jobs/${job.id}/history?from_step=${from}&page_size=${shownSteps}`);
-  const losses = page.samples.map(s => Number(s.lossSum) / Number(s.count)).filter(Number.isFinite);
-  if (hasEnded(job)) lines.set(job.id, losses);
-  return losses;
+function ageOf(job) {
+  const seconds = Math.max(0, (Date.now() - Date.parse(job.submittedAt)) / 1000);
+  for (const [unit, length] of [["d", 86400], ["h", 3600], ["m", 60]]) {
+    if (seconds >= length) return Math.floor(seconds / length) + unit;
+  }
+  return Math.floor(seconds) + "s";
 }
-function sparkline(values) {
+function progressOf(job) {
+  const bar = element("div", "bar", element("div", ""));
+  const total = Number(job.totalSteps);
+  bar.firstChild.style.width = (total ? 100 * Number(job.step) / total : 0) + "%";
+  return element("td", "", job.step + (total ? " / " + total : ""), bar);
+}
+async function extendHistory(job) {
+  let known = histories.get(job.id);
+  if (!known || known.attempt !== job.attempt) known = {attempt: job.attempt, next: 1, losses: []};
+  histories.set(job.id, known);
+  const last = Number(job.step);  // What stands after it is of an earlier attempt.
+  while (known.next <= last) {
+    const size = Math.min(pageSize, last - known.next + 1);
+    const page = await get(`jobs/${job.id}/history?from_step=${known.next}&page_size=${size}`);
+    for (const s of page.samples) {
+      if (Number(s.step) <= last && Number(s.count)) known.losses.push(Number(s.lossSum) / Number(s.count));
+    }
+    known.next = Number(page.nextStep) || last + 1;
+  }
+}
+// At most drawnPoints values, each the mean of as many.
+function reduced(values) {
+  const points = Math.min(drawnPoints, values.length);
+  return Array.from({length: points}, (_, i) => {
+    const part = values.slice(Math.floor(i * values.length / points),
+                              Math.floor((i + 1) * values.length / points));
+    return part.reduce((sum, value) => sum + value, 0) / part.length;
+  }).filter(Number.isFinite);
+}
+function curve(values) {
   const width = 120, height = 24, ns = "http://www.w3.org/2000/svg";
   const svg = document.createElementNS(ns, "svg");
   svg.setAttribute("width", width);
@@ -76,43 +120,43 @@ function sparkline(values) {
   svg.append(line);
   return svg;
 }
-async function fillJobs(jobs) {
-  const shown = jobs.slice(0, shownJobs);
-  const losses = await Promise.all(shown.map(lossesOf));
+function showJobs(jobs) {
   const table = document.createElement("tbody");
-  shown.forEach((job, i) => {
-    const row = table.insertRow();
-    cell(row, job.id);
-    cell(row, stateOf(job), stateOf(job));
-    cell(row, String(job.worldSize), "number");
-    cell(row, job.step + (job.totalSteps === "0" ? "" : " / " + job.totalSteps), "number");
-    cell(row, job.loss === undefined ? "" : Number(job.loss).toPrecision(5), "number");
-    cell(row, sparkline(losses[i]));
-    cell(row, noteOf(job), "soft");
-  });
-  if (jobs.length === 0) emptyRow(table, "No jobs yet.");
-  if (jobs.length > shownJobs) emptyRow(table, `${jobs.length - shownJobs} older jobs are not shown.`);
-  table.id = "jobs";
-  document.getElementById("jobs").replaceWith(table);
+  for (const job of jobs.slice(0, shownJobs)) {
+    const state = stateOf(job), known = histories.get(job.id);
+    row(table, element("td", "", job.id), element("td", state, state),
+        element("td", "number", String(job.worldSize)), progressOf(job),
+        element("td", "number", state === "running" ? job.stepsPerSecond.toFixed(1) : ""),
+        element("td", "", curve(known ? reduced(known.losses) : []),
+                job.loss === undefined ? "" : Number(job.loss).toPrecision(4)),
+        element("td", "number", job.evaluation ? (100 * job.evaluation.accuracy).toFixed(2) + " %" : ""),
+        element("td", "number", ageOf(job)), element("td", "note soft", noteOf(job)));
+  }
+  if (jobs.length === 0) {
+    emptyRow(table, 9, "No jobs yet. Start one: ",
+             element("code", "", "tandem submit examples/digits.yaml"));
+  }
+  if (jobs.length > shownJobs) emptyRow(table, 9, `${jobs.length - shownJobs} older jobs are not shown.`);
+  show(table, "jobs");
 }
-function fillWorkers(workers) {
+function showWorkers(workers) {
   const table = document.createElement("tbody");
   for (const worker of workers) {
-    const row = table.insertRow();
-    cell(row, worker.name);
-    cell(row, worker.host);
-    cell(row, worker.slots.map(s => s.name + (s.jobId ? ` (${s.jobId}, rank ${s.rank})` : "")).join(", "));
+    const slots = worker.slots.map(s => s.name + (s.jobId ? ` ${s.jobId} rank ${s.rank}` : " free"));
+    row(table, element("td", "", worker.name), element("td", "", worker.host),
+        element("td", "note", slots.join(", ")));
   }
-  if (workers.length === 0) emptyRow(table, "No worker is connected.");
-  table.id = "workers";
-  document.getElementById("workers").replaceWith(table);
+  if (workers.length === 0) emptyRow(table, 3, "No worker is connected.");
+  show(table, "workers");
 }
 async function refresh() {
   const trouble = document.getElementById("trouble");
   try {
-    const [jobs, workers] = await Promise.all([get("jobs"), get("workers")]);
-    await fillJobs(jobs.jobs);
-    fillWorkers(workers.workers);
+    const [{jobs}, {workers}] = await Promise.all([get("jobs"), get("workers")]);
+    showWorkers(workers);
+    showJobs(jobs);
+    await Promise.all(jobs.slice(0, drawnJobs).map(extendHistory));
+    showJobs(jobs);
     trouble.textContent = "";
   } catch (error) {
     trouble.textContent = "The coordinator does not answer: " + error.message;

@@ -42,6 +42,7 @@ prometheus::Family<Gauge>& Gauges(prometheus::Registry& registry, const char* na
   return BuildGauge().Name(name).Help(help).Register(registry);
 }
 
+constexpr char kCausePrefix[] = "CAUSE_CODE_";
 constexpr char kSlots[] = "tandem_slots";
 constexpr char kSlotsHelp[] =
     "Slots of connected workers; busy ones hold a rank or a process not yet gone.";
@@ -60,7 +61,8 @@ Metrics::Metrics(prometheus::Registry& registry)
                                 "Lines of ranks not kept: the job's log or the disk was full.")),
       failures_(BuildCounter()
                     .Name("tandem_failures_total")
-                    .Help("Failed attempts by their first cause; cancelled ones are not included.")
+                    .Help("Failed attempts by their first cause; cancelled ones, and those that a "
+                          "restart of the coordinator ended, are not included.")
                     .Register(registry)),
       job_loss_(Gauges(registry, "tandem_job_loss",
                        "Loss of the last step over all ranks; only jobs that run now.")),
@@ -85,11 +87,23 @@ Metrics::Metrics(prometheus::Registry& registry)
   Gauges(registry, "tandem_build_info", "Always 1; the labels say what runs.")
       .Add({{"version", kVersion}, {"protocol", std::to_string(kProtocolVersion)}})
       .Set(1);
+  AddCauses();
+}
+
+// There from the start, so that the rate sees the first failure. A restart of the coordinator is
+// not counted.
+void Metrics::AddCauses() {
+  const auto* type = v1::CauseCode_descriptor();
+  for (int i = 0; i < type->value_count(); ++i) {
+    const int code = type->value(i)->number();
+    if (code == 0 || code == v1::CAUSE_CODE_COORDINATOR_RESTARTED) continue;
+    failures_.Add({{"cause", LabelOf(*type->value(i), kCausePrefix)}});
+  }
 }
 
 void Metrics::CountFailure(v1::CauseCode cause) {
   const auto* value = v1::CauseCode_descriptor()->FindValueByNumber(cause);
-  const std::string label = value == nullptr ? "unknown" : LabelOf(*value, "CAUSE_CODE_");
+  const std::string label = value == nullptr ? "unknown" : LabelOf(*value, kCausePrefix);
   failures_.Add({{"cause", label}}).Increment();
 }
 

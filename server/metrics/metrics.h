@@ -45,6 +45,7 @@ class Metrics {
     prometheus::Gauge* world_size;
   };
 
+  void AddCauses();
   void MirrorJobs(const std::vector<std::shared_ptr<const v1::Job>>& jobs);
   void MirrorWorkers(const std::vector<v1::Worker>& workers);
   void Show(const v1::Job& job);

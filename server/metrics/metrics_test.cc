@@ -78,6 +78,14 @@ TEST_F(MetricsTest, CountFailure_ByCause_CountsEachCauseApart) {
   EXPECT_THAT(Text(), HasSubstr("tandem_failures_total{cause=\"bad_input\"} 1"));
 }
 
+TEST_F(MetricsTest, CountFailure_NotYetCalled_EveryCauseThatIsCountedIsZero) {
+  for (const char* cause : {"bad_input", "rank_error", "rank_died", "peer_lost", "worker_lost",
+                            "prepare_timeout", "digest_mismatch"}) {
+    EXPECT_THAT(Text(), HasSubstr(std::string("tandem_failures_total{cause=\"") + cause + "\"} 0"));
+  }
+  EXPECT_THAT(Text(), Not(HasSubstr("coordinator_restarted")));
+}
+
 TEST_F(MetricsTest, ObserveRendezvous_HalfASecond_FallsIntoItsBucket) {
   metrics_.ObserveRendezvous(absl::Milliseconds(400));
   EXPECT_THAT(Text(), HasSubstr("tandem_rendezvous_seconds_bucket{le=\"0.25\"} 0"));

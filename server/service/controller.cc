@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "common/job_state.h"
 #include "server/service/job_id.h"
 
 namespace tandem::service {
@@ -44,7 +45,7 @@ absl::StatusOr<JobSnapshot> Controller::Cancel(const JobId& job) {
   if (shut_down_) return Stopping();
   // By what is on disk: the retry of a cancel that had to wait for the disk succeeds.
   const JobSnapshot seen = board_.Find(job);
-  if (seen == nullptr || HasEnded(*seen)) return core_.CheckCancel(job);
+  if (seen == nullptr || HasEnded(seen->state())) return core_.CheckCancel(job);
   if (Ready()) Apply(core::CancelRequested{job});
   if (journal_status_.ok()) return board_.Find(job);
   return absl::UnavailableError(absl::StrCat("retry: ", journal_status_.message()));
@@ -65,6 +66,8 @@ void Controller::AppendLogs(const v1::RankLog& log) {
   if (!core_.IsCurrentAttempt(job, AttemptNumber(log.attempt()))) return;
   const uint64_t dropped = deps_.logs.Append(job, log.lines());
   deps_.metrics.log_lines_dropped.Increment(static_cast<double>(dropped));
+  // A rank that outlived its job, since it could not be stopped in time, may go on to print.
+  if (HasEnded(core_.FindJob(job)->state())) deps_.logs.Close(job);
   board_.LogsGrew(job);
 }
 
@@ -173,7 +176,7 @@ void Controller::Execute(const core::JobChanged& effect) {
   const v1::Job* job = core_.FindJob(effect.job);
   if (job == nullptr) return;
   board_.Publish(*job);
-  if (HasEnded(*job)) deps_.logs.Close(effect.job);
+  if (HasEnded(job->state())) deps_.logs.Close(effect.job);
 }
 
 void Controller::Execute(const core::Log& effect) { deps_.log(effect.severity, effect.text); }

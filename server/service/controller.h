@@ -55,13 +55,12 @@ class Controller {
   //   Unavailable        the daemon is stopping.
   absl::StatusOr<JobSnapshot> Submit(v1::JobSpec spec, std::string request_id);
   //   NotFound, FailedPrecondition  as Coordinator::CheckCancel.
-  //   Unavailable                   the journal cannot be written, or the daemon is stopping;
-  //   retry.
+  //   Unavailable                   the journal cannot be written, or the daemon stops: retry.
   absl::StatusOr<JobSnapshot> Cancel(const JobId& job);
 
   // `done` is called when the event has taken effect: flow control for whoever sends the next.
   void Deliver(core::Event event, absl::AnyInvocable<void()> done);
-  // Keeps the lines of a current attempt.
+  // Keeps the lines of the last attempt, late ones of a job that has ended too.
   void AppendLogs(const v1::RankLog& log);
   void Tick();
   // Ends all streams. From now on nothing changes any more: workers that leave because the daemon

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
+#include "absl/strings/match.h"
 #include "common/temporary_folder.h"
 
 namespace tandem::service {
@@ -87,6 +90,16 @@ class ControllerTest : public ::testing::Test {
     prepared.mutable_prepared()->set_master_port(12345);
     prepared.mutable_prepared()->set_total_steps(10);
     return event;
+  }
+  // Log files that this process holds open.
+  int OpenLogs() const {
+    int count = 0;
+    for (const auto& fd : std::filesystem::directory_iterator("/proc/self/fd")) {
+      std::error_code gone;
+      const std::string target = std::filesystem::read_symlink(fd, gone).string();
+      if (absl::StartsWith(target, root_.path())) ++count;
+    }
+    return count;
   }
   v1::JobState StateOf(const JobId& job) { return controller_.board().Find(job)->state(); }
 
@@ -209,6 +222,28 @@ TEST_F(ControllerTest, AppendLogs_OfAnUnknownAttempt_KeepsNothing) {
   log.set_job_id("../escape");
   controller_.AppendLogs(log);
   EXPECT_EQ(logs_->Read(job, 0)->next_offset, 0u);
+}
+
+TEST_F(ControllerTest, AppendLogs_AfterTheEnd_AreKeptAndTheFileIsClosedAgain) {
+  const JobId job((*controller_.Submit(Spec(), ""))->id());
+  ConnectWorker();
+  v1::RankLog log;
+  log.set_job_id(job.value());
+  log.set_attempt(1);
+  log.add_lines()->set_text("line");
+  controller_.AppendLogs(log);
+  EXPECT_EQ(OpenLogs(), 1);
+  core::WorkerMessage died{WorkerName("w"), Incarnation("1"), {}};
+  v1::RankExited& exit = *died.message.mutable_rank_exited();
+  exit.set_job_id(job.value());
+  exit.set_attempt(1);
+  exit.set_exit_code(1);
+  Deliver(std::move(died));
+  ASSERT_EQ(StateOf(job), v1::JOB_STATE_FAILED);
+  EXPECT_EQ(OpenLogs(), 0);
+  controller_.AppendLogs(log);
+  EXPECT_THAT(logs_->Read(job, 0)->lines, SizeIs(2));
+  EXPECT_EQ(OpenLogs(), 0);
 }
 
 }  // namespace

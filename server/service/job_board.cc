@@ -4,11 +4,6 @@
 
 namespace tandem::service {
 
-bool HasEnded(const v1::Job& job) {
-  return job.state() == v1::JOB_STATE_SUCCEEDED || job.state() == v1::JOB_STATE_FAILED ||
-         job.state() == v1::JOB_STATE_CANCELLED;
-}
-
 void JobBoard::Publish(const v1::Job& job) {
   auto [found, added] = entries_.try_emplace(JobId(job.id()));
   if (added) oldest_first_.push_back(found->first);

@@ -12,8 +12,6 @@ namespace tandem::service {
 
 using JobSnapshot = std::shared_ptr<const v1::Job>;
 
-bool HasEnded(const v1::Job& job);
-
 // Someone who follows one job. Called on the loop's thread; must not block.
 class JobWatcher {
  public:
@@ -24,7 +22,8 @@ class JobWatcher {
   virtual void OnShutdown() = 0;
 };
 
-// The jobs as the world may see them: what is on disk already. Of the loop's thread.
+// The jobs as the world may see them: in states that are on disk already. Only the progress of a
+// running job may be a tick ahead of its history there. Of the loop's thread.
 class JobBoard {
  public:
   void Publish(const v1::Job& job);

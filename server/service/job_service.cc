@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/spec/paths.h"
 #include "common/spec/spec.h"
 #include "server/service/grpc_status.h"
 #include "server/service/log_reactor.h"
@@ -34,7 +35,9 @@ grpc::ServerUnaryReactor* JobService::SubmitJob(grpc::CallbackServerContext* con
                                                 const v1::SubmitJobRequest* request,
                                                 v1::SubmitJobResponse* response) {
   auto* reactor = context->DefaultReactor();
-  if (absl::Status status = spec::Validate(request->spec()); !status.ok()) {
+  absl::Status status = spec::Validate(request->spec());
+  status.Update(spec::CheckPathsAreAbsolute(request->spec()));
+  if (!status.ok()) {
     reactor->Finish(ToGrpc(status));
     return reactor;
   }
@@ -68,6 +71,8 @@ grpc::ServerUnaryReactor* JobService::ListJobs(grpc::CallbackServerContext* cont
       v1::Job* listed = response->add_jobs();
       *listed = *job;
       listed->clear_spec();
+      listed->clear_ranks();
+      if (listed->has_cause()) listed->mutable_cause()->clear_last_lines();
     }
     reactor->Finish(grpc::Status::OK);
   });

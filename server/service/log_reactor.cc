@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/job_state.h"
 #include "server/service/grpc_status.h"
 
 namespace tandem::service {
@@ -20,10 +21,11 @@ LogReactor::LogReactor(EventLoop& loop, JobBoard& board, const store::LogStore& 
   });
 }
 
-// A rank's exit is the last that its agent says about it, so an ended job has no line on its way.
+// A rank's exit is the last that its agent says about it, so an ended job has no line on its way;
+// only those of a rank that outlived it come later, and are for the next reader.
 void LogReactor::OnJob(JobSnapshot job) {
   absl::MutexLock lock(&mutex_);
-  complete_ = HasEnded(*job);
+  complete_ = HasEnded(job->state());
   Proceed();
 }
 
@@ -59,7 +61,7 @@ void LogReactor::End(grpc::Status status) {
 
 void LogReactor::Proceed() {
   if (writing_ || finished_) return;
-  if (!end_.has_value()) FillNext();
+  if (!end_.has_value() && !turn_due_) FillNext();
   if (end_.has_value()) {
     finished_ = true;
     Finish(*end_);
@@ -71,20 +73,28 @@ void LogReactor::Proceed() {
 
 void LogReactor::FillNext() {
   sending_.clear_lines();
-  while (sending_.lines().empty()) {
-    absl::StatusOr<store::LogPage> page = logs_.Read(job_, offset_);
-    if (!page.ok()) {
-      end_ = ToGrpc(page.status());
-      return;
-    }
-    if (page->next_offset == offset_) break;
-    offset_ = page->next_offset;
-    for (v1::LogLine& line : page->lines) {
-      if (Wanted(line)) *sending_.add_lines() = std::move(line);
-    }
+  absl::StatusOr<store::LogPage> page = logs_.Read(job_, offset_);
+  if (!page.ok()) {
+    end_ = ToGrpc(page.status());
+    return;
   }
-  const bool nothing_left = sending_.lines().empty();
+  const bool nothing_left = page->next_offset == offset_;
+  offset_ = page->next_offset;
+  for (v1::LogLine& line : page->lines) {
+    if (Wanted(line)) *sending_.add_lines() = std::move(line);
+  }
   if (nothing_left && (complete_ || !request_.follow())) end_ = grpc::Status::OK;
+  if (!nothing_left && sending_.lines().empty()) ReadOnLater();
+}
+
+// What was posted meanwhile goes first.
+void LogReactor::ReadOnLater() {
+  turn_due_ = true;
+  loop_.Post([this] {
+    absl::MutexLock lock(&mutex_);
+    turn_due_ = false;
+    Proceed();
+  });
 }
 
 bool LogReactor::Wanted(const v1::LogLine& line) const {

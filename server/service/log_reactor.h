@@ -14,7 +14,7 @@
 namespace tandem::service {
 
 // One StreamLogs call. Reads a page of the log when the one before it is sent, so it never holds
-// more.
+// more, and at most one at a time, so it never holds up the loop.
 //
 // Lives until gRPC is done with it and the loop has let go of it.
 class LogReactor : public grpc::ServerWriteReactor<v1::StreamLogsResponse>, public JobWatcher {
@@ -35,8 +35,9 @@ class LogReactor : public grpc::ServerWriteReactor<v1::StreamLogsResponse>, publ
   void End(grpc::Status status);
   // Does what is due next, if anything.
   void Proceed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Reads on until there are wanted lines. Decides the end where there will be none.
+  // Reads one page. Where no line of it is wanted, decides what then: the end, or a turn to come.
   void FillNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void ReadOnLater() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool Wanted(const v1::LogLine& line) const;
 
   EventLoop& loop_;
@@ -52,6 +53,8 @@ class LogReactor : public grpc::ServerWriteReactor<v1::StreamLogsResponse>, publ
   v1::StreamLogsResponse sending_ ABSL_GUARDED_BY(mutex_);
   std::optional<grpc::Status> end_ ABSL_GUARDED_BY(mutex_);
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+  // A turn of the loop that will read on is posted.
+  bool turn_due_ ABSL_GUARDED_BY(mutex_) = false;
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

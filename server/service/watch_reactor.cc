@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/job_state.h"
 
 namespace tandem::service {
 
@@ -47,7 +48,7 @@ void WatchReactor::End(grpc::Status status) {
 
 void WatchReactor::Proceed() {
   if (writing_ || finished_) return;
-  const bool sent_final = next_ == nullptr && HasEnded(sending_.job());
+  const bool sent_final = next_ == nullptr && HasEnded(sending_.job().state());
   if (end_.has_value() || sent_final) {
     finished_ = true;
     Finish(end_.value_or(grpc::Status::OK));

@@ -21,6 +21,10 @@ class DeathTest : public ::testing::Test {
     cluster_.StartCoordinator();
     cluster_.StartWorker(1);
     cluster_.StartWorker(1);
+    Submit();
+  }
+
+  void Submit() {
     id_ = cluster_.Submit(DigitsSpec("steps: 1000000"));
     running_ = cluster_.WaitFor(id_, [](const v1::Job& job) { return job.step() > 5; });
   }
@@ -53,6 +57,18 @@ TEST_F(DeathTest, TrainerKilled_JobFailsNamingRankSignalAndStep_NothingIsLeft) {
   EXPECT_THAT(cluster_.Tandem({"describe", id_}).out, HasSubstr("signal 9"));
 }
 
+// The survivor notices within microseconds, and may be heard before the agent of the dead.
+TEST_F(DeathTest, EitherTrainerKilledManyTimes_IsTheCauseAlways) {
+  for (int i = 0; i < 12; ++i) {
+    const uint32_t victim = i % 2;
+    kill(PidOfRank(victim), i % 4 < 2 ? SIGKILL : SIGTERM);
+    const v1::Job job = cluster_.WaitUntilEnded(id_);
+    EXPECT_EQ(job.cause().code(), v1::CAUSE_CODE_RANK_DIED) << job.cause().DebugString();
+    EXPECT_EQ(job.cause().rank(), victim);
+    Submit();
+  }
+}
+
 TEST_F(DeathTest, TrainerAborts_IsTheCauseEvenIfItsPeerComplainsFirst) {
   kill(PidOfRank(0), SIGABRT);
   const v1::Job job = cluster_.WaitUntilEnded(id_);
@@ -80,7 +96,9 @@ TEST_F(DeathTest, AfterAFailure_TheSlotsServeTheNextJob) {
 TEST_F(DeathTest, AgentTerminated_LeavesCleanly) {
   cluster_.worker(1).Signal(SIGTERM);
   EXPECT_EQ(cluster_.worker(1).Wait(absl::Seconds(5)), 0);
-  EXPECT_EQ(cluster_.WaitUntilEnded(id_).state(), v1::JOB_STATE_FAILED);
+  const v1::Job job = cluster_.WaitUntilEnded(id_);
+  EXPECT_EQ(job.state(), v1::JOB_STATE_FAILED);
+  EXPECT_EQ(job.cause().code(), v1::CAUSE_CODE_WORKER_LOST) << job.cause().DebugString();
   EXPECT_THAT(ProcessesWith("TANDEM_JOB_ID=" + id_), IsEmpty());
 }
 

@@ -18,7 +18,10 @@ class PromiseTest : public ::testing::Test {
   }
 
   v1::Job Train(const std::string& lines) {
-    return cluster_.WaitUntilEnded(cluster_.Submit(DigitsSpec(lines)));
+    const v1::Job job = cluster_.WaitUntilEnded(cluster_.Submit(DigitsSpec(lines)));
+    EXPECT_EQ(job.state(), v1::JOB_STATE_SUCCEEDED) << job.DebugString();
+    EXPECT_THAT(job.parameter_digest(), SizeIs(64));
+    return job;
   }
   // Losses as they were reported, bit for bit.
   std::vector<std::string> Losses(const v1::Job& job) {
@@ -35,8 +38,6 @@ class PromiseTest : public ::testing::Test {
 TEST_F(PromiseTest, OneToFourWorkers_DropoutAndShortBatch_SameDigestAndLosses) {
   const std::string lines = "epochs: 1\nlogical_ranks: 4\nglobal_batch_size: 50\n";
   const v1::Job one = Train(lines + "workers: 1");
-  ASSERT_EQ(one.state(), v1::JOB_STATE_SUCCEEDED) << one.DebugString();
-  ASSERT_THAT(one.parameter_digest(), SizeIs(64));
   const std::vector<std::string> losses = Losses(one);
   EXPECT_THAT(losses, SizeIs(36));  // 1797 samples in batches of 50: the last one is short
   for (const char* workers : {"2", "3", "4"}) {

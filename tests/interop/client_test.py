@@ -37,33 +37,33 @@ class IndependentClient(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
         make_stubs(cls.folder.name)
         ports = pathlib.Path(cls.folder.name) / "ports"
-        cls.processes = [cls.start("tandemd", "--state-dir", f"{cls.folder.name}/state", "--listen", "127.0.0.1:0",
-                                   "--http", "127.0.0.1:0", "--port-file", str(ports))]
+        cls.start("tandemd", "--state-dir", f"{cls.folder.name}/state", "--listen", "127.0.0.1:0",
+                                   "--http", "127.0.0.1:0", "--port-file", str(ports))
         deadline = time.monotonic() + 20
         while not ports.exists():
             assert time.monotonic() < deadline, "tandemd did not start"
             time.sleep(0.01)
         cls.address = dict(line.split() for line in ports.read_text().splitlines())["grpc"]
-        cls.processes.append(cls.start("tandem-worker", "--coordinator", cls.address, "--slots", "cpu:2",
-                                       "--log-dir", f"{cls.folder.name}/logs"))
+        cls.start("tandem-worker", "--coordinator", cls.address, "--slots", "cpu:2",
+                  "--log-dir", f"{cls.folder.name}/logs")
         from tandem.v1 import job_pb2, job_pb2_grpc, spec_pb2
         cls.job_pb2, cls.spec_pb2 = job_pb2, spec_pb2
         cls.channel = grpc.insecure_channel(cls.address)
+        cls.addClassCleanup(cls.channel.close)
         cls.stub = job_pb2_grpc.JobServiceStub(cls.channel)
 
     @classmethod
     def start(cls, binary, *args):
-        return subprocess.Popen([f"{ARGS.binaries}/{binary}", *args], stdout=subprocess.DEVNULL)
+        process = subprocess.Popen([f"{ARGS.binaries}/{binary}", *args], stdout=subprocess.DEVNULL)
+        cls.addClassCleanup(cls.stop, process)
 
-    @classmethod
-    def tearDownClass(cls):
-        cls.channel.close()
-        for process in reversed(cls.processes):
-            process.terminate()
-            assert process.wait(timeout=10) == 0
-        cls.folder.cleanup()
+    @staticmethod
+    def stop(process):
+        process.terminate()
+        assert process.wait(timeout=10) == 0
 
     def spec(self):
         spec = self.spec_pb2.JobSpec(name="from-python", workers=2, global_batch_size=32, steps=20)

@@ -36,8 +36,7 @@ void Agent::Shutdown(const absl::Status& outcome) {
   if (stopping_) return;
   stopping_ = true;
   outcome_ = outcome;
-  const std::string why = absl::StrCat("worker ", options_.name.value(), " was stopped");
-  for (const auto& [key, rank] : running_) rank->Stop(why);
+  for (const auto& [key, rank] : running_) rank->Stop();
   if (running_.empty()) return Close();
   stop_timer_ = loop_.After(options_.ranks.kill_grace + kKillPatience, [this] { Close(); });
 }
@@ -212,7 +211,7 @@ void Agent::AbortRanks(const v1::Abort& abort) {
   const JobId job(abort.job_id());
   memory_.NoteAborted(job, AttemptNumber(abort.attempt()));
   for (const auto& [key, rank] : running_) {
-    if (key.job == job && memory_.IsAborted(job, key.attempt)) rank->Abort();
+    if (key.job == job && memory_.IsAborted(job, key.attempt)) rank->Stop();
   }
 }
 

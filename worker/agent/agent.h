@@ -23,8 +23,9 @@
 //
 // Threads: one loop (event_loop.h) owns all state, reads all pipes and sockets, and forks all
 // trainers, so it must be a thread that lives as long as the process: the kernel kills a trainer
-// when the thread that forked it ends. gRPC's threads only post to the loop. Nothing blocks it but
-// the disk that the log files are on.
+// when the thread that forked it ends. gRPC's threads only post to the loop. It waits for no
+// coordinator and no trainer; what it does wait for is short: the disk that the log files are on,
+// the name service when it connects (route.h), and a new trainer's exec (spawn.h).
 namespace tandem::agent {
 
 struct AgentOptions {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -43,6 +44,17 @@ AgentOptions MakeOptions(const std::string& coordinator, const std::string& log_
   options.ranks.logs.directory = log_folder;
   options.backoff = {.first = absl::Milliseconds(10), .longest = absl::Milliseconds(50)};
   return options;
+}
+
+// By the notices that stand in place of log lines.
+uint64_t LinesLeftOut(const FakeCoordinator::Messages& messages) {
+  uint64_t total = 0;
+  for (const std::string& notice : FindLog(messages, v1::LOG_STREAM_STDERR)) {
+    unsigned long long count = 0;
+    EXPECT_EQ(std::sscanf(notice.c_str(), "[tandem-worker: %llu lines are left out", &count), 1);
+    total += count;
+  }
+  return total;
 }
 
 // An agent on a thread of its own, connected to a fake coordinator.
@@ -165,6 +177,41 @@ TEST_F(AgentTest, Rank_ReportsAFailure_IsRelayedAndKept) {
                           [](const auto& message) { return message.rank_report().has_failure(); }));
 }
 
+TEST_F(AgentTest, Rank_ReportsAFailure_ItsExactPositionComesFirst) {
+  StartAgent();
+  coordinator_.Send(Prepare("fail"));
+  AwaitExit(&coordinator_, RankOf(0));
+  const auto messages = coordinator_.messages();
+  const auto failure = std::find_if(messages.begin(), messages.end(), [](const auto& message) {
+    return message.rank_report().has_failure();
+  });
+  ASSERT_NE(failure, messages.end());
+  v1::RankPosition last;
+  for (auto message = messages.begin(); message != failure; ++message) {
+    for (const auto& position : message->heartbeat().ranks()) last = position;
+  }
+  EXPECT_EQ(KeyOf(last), RankOf(0));
+  EXPECT_EQ(last.step(), 7U);
+  EXPECT_EQ(last.phase(), v1::PHASE_BACKWARD);
+}
+
+TEST_F(AgentTest, Rank_HangsAfterItHasFinished_IsStoppedAsAborted) {
+  AgentOptions options = MakeOptions(coordinator_.address(), log_folder_, 1);
+  options.ranks.exit_grace = absl::Milliseconds(20);
+  options.ranks.kill_grace = absl::Milliseconds(20);
+  StartAgent(options);
+  coordinator_.Send(Prepare("finish-and-hang"));
+  const v1::RankExited exited = AwaitExit(&coordinator_, RankOf(0));
+  EXPECT_EQ(exited.signal(), SIGKILL);
+  EXPECT_TRUE(exited.aborted());
+  EXPECT_FALSE(exited.has_failure());
+  EXPECT_EQ(exited.phase(), v1::PHASE_DONE);
+  const auto messages = coordinator_.messages();
+  EXPECT_TRUE(std::any_of(messages.begin(), messages.end(), [](const auto& message) {
+    return message.rank_report().has_finished();
+  }));
+}
+
 TEST_F(AgentTest, Exit_OfEveryRank_IsItsLastMessageAndComesOnce) {
   StartAgent(2);
   coordinator_.Send(Prepare("exit-3", 2));
@@ -183,7 +230,7 @@ TEST_F(AgentTest, Exit_OfEveryRank_IsItsLastMessageAndComesOnce) {
   EXPECT_THAT(exited, testing::UnorderedElementsAre(0, 1));
 }
 
-TEST_F(AgentTest, Abort_TrainerIgnoresSigterm_IsOverWithinASecond) {
+TEST_F(AgentTest, Abort_TrainerIgnoresSigterm_IsKilledAfterTheGrace) {
   StartAgent(2);
   coordinator_.Send(Prepare("ignore-term", 2));
   AwaitPrepared(&coordinator_, RankOf(0));
@@ -196,7 +243,7 @@ TEST_F(AgentTest, Abort_TrainerIgnoresSigterm_IsOverWithinASecond) {
     EXPECT_TRUE(exited.aborted());
     EXPECT_EQ(exited.signal(), SIGKILL);
   }
-  EXPECT_LT(std::chrono::steady_clock::now() - told, std::chrono::seconds(1));
+  EXPECT_LT(std::chrono::steady_clock::now() - told, std::chrono::seconds(10));
 }
 
 TEST_F(AgentTest, Abort_OrdinaryTrainer_EndsBySigterm) {
@@ -367,8 +414,7 @@ TEST_F(AgentTest, Log_Flood_FileIsCappedAndNothingIsLostWithoutANotice) {
   EXPECT_LT(file.size(), (64U << 10) + 200);
   EXPECT_THAT(file.substr(file.size() - 200), HasSubstr("reached its limit"));
   const auto lines = FindLog(coordinator_.messages(), v1::LOG_STREAM_STDOUT);
-  const auto notices = FindLog(coordinator_.messages(), v1::LOG_STREAM_STDERR);
-  EXPECT_TRUE(lines.size() == (1 << 10) + 1 || !notices.empty());
+  EXPECT_EQ(lines.size() + LinesLeftOut(coordinator_.messages()), (1U << 10) + 1);
 }
 
 TEST_F(AgentTest, Connection_Breaks_RunningRankIsNamedAndGoesOn) {
@@ -430,7 +476,7 @@ TEST_F(AgentTest, Registration_OtherProtocol_EndsTheAgent) {
   EXPECT_THAT(std::string(agent_->outcome().message()), HasSubstr("protocol 1 is not 2"));
 }
 
-TEST_F(AgentTest, Shutdown_WithRunningRanks_TellsTheCoordinatorTheirExits) {
+TEST_F(AgentTest, Shutdown_WithRunningRanks_TheirExitsAreReportedAsAborted) {
   StartAgent(2);
   coordinator_.Send(Prepare("ignore-term", 2));
   AwaitPrepared(&coordinator_, RankOf(0));
@@ -438,8 +484,8 @@ TEST_F(AgentTest, Shutdown_WithRunningRanks_TellsTheCoordinatorTheirExits) {
   StopAgent();
   for (uint32_t rank : {0, 1}) {
     const v1::RankExited exited = AwaitExit(&coordinator_, RankOf(rank));
-    EXPECT_EQ(exited.failure().code(), v1::CAUSE_CODE_WORKER_LOST);
-    EXPECT_FALSE(exited.aborted());
+    EXPECT_TRUE(exited.aborted());
+    EXPECT_FALSE(exited.has_failure());
   }
 }
 

@@ -6,10 +6,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <fstream>
+#include <sstream>
+#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 
 namespace tandem::agent {
 namespace {
@@ -28,6 +33,24 @@ ExitStatus Reap(int pidfd) {
   waitid(P_PIDFD, static_cast<id_t>(pidfd), &info, WEXITED | WNOHANG);
   if (info.si_code == CLD_EXITED) return {.code = info.si_status};
   return {.signal = info.si_status};
+}
+
+// PF_EXITING of the kernel's include/linux/sched.h: set before a process lets go of its sockets, so
+// before any peer can complain, and long before it can be waited for.
+constexpr uint64_t kExiting = 0x4;
+
+// The flags are the ninth field of /proc/PID/stat; the second, a name, may hold anything.
+bool IsExiting(pid_t pid) {
+  std::ifstream file(absl::StrCat("/proc/", pid, "/stat"));
+  std::string text;
+  std::getline(file, text, '\0');
+  std::istringstream rest(text.substr(std::min(text.size(), text.rfind(')') + 1)));
+  std::string state, skipped;
+  uint64_t flags = 0;
+  rest >> state;
+  for (int field = 4; field <= 8; ++field) rest >> skipped;
+  rest >> flags;
+  return state == "Z" || (flags & kExiting) != 0;
 }
 
 }  // namespace
@@ -59,11 +82,7 @@ ChildProcess::~ChildProcess() {
   if (!reaped_) kill(-pid_, SIGKILL);
 }
 
-bool ChildProcess::HasEnded() const {
-  siginfo_t info{};
-  waitid(P_PIDFD, static_cast<id_t>(pidfd_.get()), &info, WEXITED | WNOHANG | WNOWAIT);
-  return reaped_ || info.si_pid != 0;
-}
+bool ChildProcess::HasEnded() const { return reaped_ || IsExiting(pid_); }
 
 void ChildProcess::Terminate(absl::Duration grace) {
   if (terminating_ || reaped_) return;

@@ -39,7 +39,8 @@ class ChildProcess {
   ~ChildProcess();
 
   pid_t pid() const { return pid_; }
-  // Whether the leader has ended, by itself or killed, though the loop may not have come to it yet.
+  // Whether the leader has ended or is about to, by itself or killed, though the loop may not have
+  // come to it yet. True before any peer can see that its sockets are closed.
   bool HasEnded() const;
   // SIGTERM to the group, and SIGKILL after `grace`. Later calls change nothing.
   void Terminate(absl::Duration grace);

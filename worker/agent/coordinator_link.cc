@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "common/proto_time.h"
+
 namespace tandem::agent {
 namespace {
 
@@ -58,8 +60,7 @@ void CoordinatorLink::OnReceived(const v1::CoordinatorToWorker& message) {
 void CoordinatorLink::OnRegistered(const v1::Registered& registered) {
   registered_ = true;
   backoff_.Reset();
-  const auto& interval = registered.heartbeat_interval();
-  heartbeat_interval_ = absl::Seconds(interval.seconds()) + absl::Nanoseconds(interval.nanos());
+  heartbeat_interval_ = FromProto(registered.heartbeat_interval());
   if (heartbeat_interval_ <= absl::ZeroDuration()) heartbeat_interval_ = kDefaultHeartbeat;
   owner_.OnConnected();
   Beat();

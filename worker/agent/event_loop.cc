@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 
@@ -118,7 +119,9 @@ int EventLoop::MillisecondsToNextTimer() const {
   if (due_.empty()) return -1;
   const absl::Duration wait = due_.begin()->first - clock_.Now().steady;
   if (wait <= absl::ZeroDuration()) return 0;
-  return static_cast<int>(absl::ToInt64Milliseconds(absl::Ceil(wait, absl::Milliseconds(1))));
+  // Bounded, because epoll counts in an int; looking early costs nothing.
+  const absl::Duration bounded = std::min(wait, absl::Hours(1));
+  return static_cast<int>(absl::ToInt64Milliseconds(absl::Ceil(bounded, absl::Milliseconds(1))));
 }
 
 }  // namespace tandem::agent

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "common/duration_flag.h"
 #include "common/version.h"
 #include "worker/agent/route.h"
 
@@ -20,8 +21,9 @@ void AddDuration(CLI::App* app, const std::string& name, absl::Duration* value,
   app->add_option_function<std::string>(
          name,
          [name, value](const std::string& text) {
-           if (absl::ParseDuration(text, value) && *value >= absl::ZeroDuration()) return;
-           throw CLI::ValidationError(name, "'" + text + "' is not a duration like 500ms or 10s");
+           const auto parsed = ParseDurationFlag(name, text);
+           if (!parsed.ok()) throw CLI::ValidationError(std::string(parsed.status().message()));
+           *value = *parsed;
          },
          help)
       ->type_name("DURATION")
@@ -38,12 +40,14 @@ void Declare(CLI::App* app, Flags* flags) {
   app->add_option("--name", flags->name, "Unique among workers. [HOSTNAME-XXXXXX]");
   app->add_option(
          "--advertise-address", flags->advertise_address,
-         "Where ranks on other hosts reach this one. [the local address towards the coordinator]")
+         "Where ranks on other hosts reach this one: an IPv4 or IPv6 address, no name. [the local "
+         "address towards the coordinator]")
       ->type_name("ADDRESS");
   app->add_option("--trainer", flags->trainer, "The trainer. [tandem-trainer beside this program]")
       ->type_name("PATH");
   app->add_option("--log-dir", flags->log_dir,
-                  "Folder for what ranks print, kept. [a new one in $TMPDIR, else in /tmp]")
+                  "Folder for what ranks print. It is kept. [a new one in $TMPDIR, else in /tmp, "
+                  "which goes at exit if no rank has run, and is kept otherwise]")
       ->type_name("PATH");
   app->add_option("--log-cap-bytes", flags->log_cap_bytes,
                   "Largest size of one file in the log folder.")
@@ -60,6 +64,10 @@ void Declare(CLI::App* app, Flags* flags) {
 
 absl::Status Check(const Flags& flags) {
   if (const auto slots = ParseSlots(flags.slots); !slots.ok()) return slots.status();
+  if (!flags.advertise_address.empty() && !IsNumericAddress(flags.advertise_address)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--advertise-address: '", flags.advertise_address, "' is not an IPv4 or IPv6 address"));
+  }
   const auto coordinator = ParseHostPort(flags.coordinator);
   if (coordinator.ok()) return absl::OkStatus();
   return absl::InvalidArgumentError(

@@ -59,6 +59,10 @@ TEST(ParseFlags, BadValue_IsOneLineThatNamesTheFlag) {
       {{"--slots", "cpu:1", "--coordinator", "nowhere"}, "--coordinator"},
       {{"--slots", "cpu:1", "--kill-grace", "soon"}, "--kill-grace"},
       {{"--slots", "cpu:1", "--kill-grace", "-1s"}, "--kill-grace"},
+      {{"--slots", "cpu:1", "--kill-grace", "inf"}, "--kill-grace"},
+      {{"--slots", "cpu:1", "--exit-when-coordinator-gone", "inf"}, "--exit-when-coordinator-gone"},
+      {{"--slots", "cpu:1", "--advertise-address", "node-1"}, "--advertise-address"},
+      {{"--slots", "cpu:1", "--advertise-address", "[::1]"}, "--advertise-address"},
       {{"--slots", "cpu:1", "--log-cap-bytes", "many"}, "--log-cap-bytes"},
       {{"--slots", "cpu:1", "--speed", "high"}, "--speed"},
   };

@@ -2,8 +2,9 @@
 
 #include <cstddef>
 #include <string>
-#include <string_view>
 #include <vector>
+
+#include "absl/strings/string_view.h"
 
 namespace tandem::agent {
 
@@ -15,7 +16,7 @@ class LineSplitter {
   static constexpr size_t kMaxLineBytes = size_t{16} << 10;
 
   // The lines that these bytes complete. The unfinished rest waits for more.
-  std::vector<std::string> Add(std::string_view bytes);
+  std::vector<std::string> Add(absl::string_view bytes);
   // The stream has ended: its last line, if that had no newline.
   std::vector<std::string> Finish();
 

@@ -9,21 +9,20 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "common/proto_time.h"
 
 namespace tandem::agent {
 namespace {
 
 constexpr size_t kReadBytes = size_t{64} << 10;
+// Of one message, as it is encoded; the line that crosses this is the last.
 constexpr size_t kBatchBytes = size_t{64} << 10;
+constexpr int kBatchLines = 1024;
+// The tag and the length of a line within its message, at most.
+constexpr size_t kLineOverhead = 4;
 constexpr absl::Duration kBatchDelay = absl::Milliseconds(100);
 // The most that a pipe can hold (the default of /proc/sys/fs/pipe-max-size).
 constexpr size_t kPipeBytes = size_t{1} << 20;
-
-void SetTime(absl::Time time, google::protobuf::Timestamp* out) {
-  const timespec parts = absl::ToTimespec(time);
-  out->set_seconds(parts.tv_sec);
-  out->set_nanos(static_cast<int32_t>(parts.tv_nsec));
-}
 
 }  // namespace
 
@@ -88,9 +87,7 @@ void LogCollector::Take(Stream* stream, const std::vector<std::string>& lines) {
   WriteFile(stream, lines);
   for (const std::string& line : lines) {
     AddToBatch(stream->kind, line);
-    if (stream->kind != v1::LOG_STREAM_STDERR) continue;
-    last_stderr_lines_.push_back(line);
-    if (last_stderr_lines_.size() > kLastLines) last_stderr_lines_.pop_front();
+    if (stream->kind == v1::LOG_STREAM_STDERR) last_stderr_lines_.Add(line);
   }
 }
 
@@ -108,10 +105,10 @@ void LogCollector::AddToBatch(v1::LogStream kind, const std::string& line) {
   added->set_attempt(key_.attempt.value());
   added->set_rank(key_.rank.value());
   added->set_stream(kind);
-  SetTime(clock_.Now().wall, added->mutable_time());
+  *added->mutable_time() = ToProto(clock_.Now().wall);
   added->set_text(line);
-  batch_bytes_ += line.size();
-  if (batch_bytes_ >= kBatchBytes) Flush();
+  batch_bytes_ += added->ByteSizeLong() + kLineOverhead;
+  if (batch_bytes_ >= kBatchBytes || batch_.lines_size() >= kBatchLines) Flush();
 }
 
 void LogCollector::Flush() {

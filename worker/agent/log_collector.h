@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <optional>
@@ -10,6 +11,7 @@
 #include "common/file_descriptor.h"
 #include "tandem/v1/worker.pb.h"
 #include "worker/agent/event_loop.h"
+#include "worker/agent/last_lines.h"
 #include "worker/agent/line_splitter.h"
 #include "worker/agent/log_file.h"
 #include "worker/agent/rank_key.h"
@@ -26,8 +28,6 @@ struct LogOptions {
 // batches for the coordinator, and the last lines of stderr for its obituary. Loop only.
 class LogCollector {
  public:
-  static constexpr size_t kLastLines = 20;
-
   using BatchCallback = std::function<void(v1::RankLog)>;
 
   struct Pipes {
@@ -42,7 +42,7 @@ class LogCollector {
   // its process group are gone; does not wait for a process that escaped with a copy of a pipe.
   void Drain();
 
-  const std::deque<std::string>& last_stderr_lines() const { return last_stderr_lines_; }
+  const std::deque<std::string>& last_stderr_lines() const { return last_stderr_lines_.lines(); }
 
  private:
   struct Stream {
@@ -68,7 +68,7 @@ class LogCollector {
   const RankKey key_;
   const BatchCallback on_batch_;
   Stream out_, err_;
-  std::deque<std::string> last_stderr_lines_;
+  LastLines last_stderr_lines_;
   v1::RankLog batch_;
   size_t batch_bytes_ = 0;
   EventLoop::Registration flush_timer_;

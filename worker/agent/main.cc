@@ -9,6 +9,8 @@
 
 #include <cerrno>
 #include <iostream>
+#include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "common/clock.h"
@@ -69,7 +71,11 @@ int Main(int argc, char** argv) {
   if (flags->die_with_parent) DieWithParent(SIGTERM, parent);
   auto options = MakeAgentOptions(*flags);
   if (!options.ok()) return Complain(options.status(), kBadUsage);
-  return Serve(*std::move(options), stop_signals);
+  const std::string logs = options->ranks.logs.directory;
+  const int exit_code = Serve(*std::move(options), stop_signals);
+  // One of our own making, left empty; any other stays, because rmdir removes no files.
+  if (flags->log_dir.empty()) rmdir(logs.c_str());
+  return exit_code;
 }
 
 }  // namespace

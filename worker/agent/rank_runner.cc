@@ -63,7 +63,7 @@ Command MakeCommand(const std::string& path, const v1::Prepare& prepare, const P
 }
 
 // A crash may take its time, to write a core file, and be told to stop meanwhile: it stays a crash.
-bool DiedByItself(ExitStatus status) {
+bool Crashed(ExitStatus status) {
   return status.signal != 0 && status.signal != SIGTERM && status.signal != SIGKILL;
 }
 
@@ -117,16 +117,12 @@ void RankRunner::Train(const v1::Start& start) {
   if (!sent.ok()) Fail(v1::CAUSE_CODE_RANK_ERROR, std::string(sent.message()));
 }
 
-void RankRunner::Abort() {
+void RankRunner::Stop() {
   // One that had ended by itself before it was told to keeps its own exit: it may be the first
   // cause.
   if (process_->HasEnded()) return;
   aborted_ = true;
   Terminate();
-}
-
-void RankRunner::Stop(const std::string& why) {
-  if (!process_->HasEnded()) Fail(v1::CAUSE_CODE_WORKER_LOST, why);
 }
 
 void RankRunner::Fail(v1::CauseCode code, const std::string& why) {
@@ -147,11 +143,11 @@ void RankRunner::OnMessage(const v1::TrainerToAgent& message) {
       *report.mutable_rank_report()->mutable_progress() = message.progress();
       break;
     case v1::TrainerToAgent::kFinished:
-      finished_ = true;
+      OnFinished();
       *report.mutable_rank_report()->mutable_finished() = message.finished();
       break;
     case v1::TrainerToAgent::kFailure:
-      if (!failure_.has_value()) failure_ = message.failure();
+      OnFailure(message.failure());
       *report.mutable_rank_report()->mutable_failure() = message.failure();
       break;
     case v1::TrainerToAgent::KIND_NOT_SET:
@@ -165,6 +161,26 @@ void RankRunner::OnPrepared(const v1::Prepared& prepared) {
   SetKey(key_, message.mutable_rank_prepared());
   message.mutable_rank_prepared()->set_pid(process_->pid());
   *message.mutable_rank_prepared()->mutable_prepared() = prepared;
+  context_.send(std::move(message));
+}
+
+void RankRunner::OnFinished() {
+  finished_ = true;
+  exit_timer_ = context_.loop->After(context_.options->exit_grace, [this] { Stop(); });
+}
+
+void RankRunner::OnFailure(const v1::RankFailure& failure) {
+  if (!failure_.has_value()) failure_ = failure;
+  // Ahead of the report, which does not say where it happened.
+  SendPosition();
+}
+
+void RankRunner::SendPosition() {
+  v1::WorkerToCoordinator message;
+  v1::RankPosition* rank = message.mutable_heartbeat()->add_ranks();
+  SetKey(key_, rank);
+  rank->set_step(position().step);
+  rank->set_phase(position().phase);
   context_.send(std::move(message));
 }
 
@@ -186,6 +202,7 @@ void RankRunner::OnLog(v1::RankLog log) {
 void RankRunner::OnGone(ExitStatus status) {
   channel_->Drain();
   silence_timer_.Reset();
+  exit_timer_.Reset();
   logs_->Drain();
   SendExited(status);
   on_exited_();
@@ -197,7 +214,9 @@ void RankRunner::SendExited(ExitStatus status) {
   SetKey(key_, exited);
   exited->set_exit_code(status.code);
   exited->set_signal(status.signal);
-  exited->set_aborted(aborted_ && !DiedByItself(status));
+  // A crash after a failure was reported is only how that rank came to its end.
+  const bool died_by_itself = Crashed(status) && !failure_.has_value();
+  exited->set_aborted(aborted_ && !died_by_itself);
   exited->set_step(position().step);
   exited->set_phase(position().phase);
   for (const std::string& line : logs_->last_stderr_lines()) exited->add_last_lines(line);

@@ -24,6 +24,8 @@ struct RankOptions {
   LogOptions logs;
   // From SIGTERM to SIGKILL.
   absl::Duration kill_grace = absl::Milliseconds(500);
+  // For a trainer that has finished to exit. One that hangs in its teardown is stopped then.
+  absl::Duration exit_grace = absl::Seconds(10);
 };
 
 // One rank of one attempt: its process, its channel, what it prints. Turns what it does into
@@ -44,15 +46,13 @@ class RankRunner {
                                                            const v1::Prepare& prepare,
                                                            std::function<void()> on_exited);
 
-  const RankKey& key() const { return key_; }
   const std::string& slot() const { return slot_; }
   ProgressPage::Position position() const { return page_.Get(); }
 
   void Train(const v1::Start& start);
-  // Stops the trainer because the coordinator said so.
-  void Abort();
-  // Stops it because the agent ends.
-  void Stop(const std::string& why);
+  // Stops the trainer, because the coordinator said so or the agent ends: its exit is reported as
+  // aborted.
+  void Stop();
 
  private:
   RankRunner(Context context, const v1::Prepare& prepare, ProgressPage page,
@@ -65,6 +65,10 @@ class RankRunner {
 
   void OnMessage(const v1::TrainerToAgent& message);
   void OnPrepared(const v1::Prepared& prepared);
+  void OnFinished();
+  void OnFailure(const v1::RankFailure& failure);
+  // Where the rank is, between two of the agent's own heartbeats.
+  void SendPosition();
   void OnChannelClosed(const absl::Status& reason);
   void OnLog(v1::RankLog log);
   void OnGone(ExitStatus status);
@@ -78,7 +82,7 @@ class RankRunner {
   bool aborted_ = false;
   bool finished_ = false;
   std::optional<v1::RankFailure> failure_;
-  EventLoop::Registration silence_timer_;
+  EventLoop::Registration silence_timer_, exit_timer_;
   std::unique_ptr<LogCollector> logs_;
   std::unique_ptr<TrainerChannel> channel_;
   std::unique_ptr<ChildProcess> process_;

@@ -41,6 +41,8 @@ class RankRunnerTest : public ::testing::Test {
 
   void OnSent(const v1::WorkerToCoordinator& message) {
     if (message.has_rank_prepared() && on_prepared_) on_prepared_(message.rank_prepared().pid());
+    if (message.rank_report().has_failure() && on_failure_) on_failure_();
+    for (const auto& position : message.heartbeat().ranks()) position_ = position;
     if (message.has_rank_exited()) exited_ = message.rank_exited();
   }
 
@@ -51,31 +53,57 @@ class RankRunnerTest : public ::testing::Test {
   std::unique_ptr<EventLoop> loop_ = *EventLoop::Create();
   std::unique_ptr<RankRunner> runner_;
   std::function<void(pid_t)> on_prepared_;
+  std::function<void()> on_failure_;
+  v1::RankPosition position_;
   v1::RankExited exited_;
 };
-
-TEST_F(RankRunnerTest, Abort_TrainerHadDiedByItself_KeepsItsOwnCause) {
-  Start("hang");
-  on_prepared_ = [this](pid_t pid) {
-    kill(pid, SIGKILL);
-    ASSERT_TRUE(EndsWithin(pid, 10000));
-    runner_->Abort();
-  };
-  loop_->Run();
-  EXPECT_EQ(exited_.signal(), SIGKILL);
-  EXPECT_FALSE(exited_.aborted());
-}
 
 TEST_F(RankRunnerTest, Stop_TrainerHadDiedByItself_KeepsItsOwnCause) {
   Start("hang");
   on_prepared_ = [this](pid_t pid) {
     kill(pid, SIGKILL);
     ASSERT_TRUE(EndsWithin(pid, 10000));
-    runner_->Stop("the worker was stopped");
+    runner_->Stop();
   };
   loop_->Run();
   EXPECT_EQ(exited_.signal(), SIGKILL);
+  EXPECT_FALSE(exited_.aborted());
+}
+
+TEST_F(RankRunnerTest, Stop_TrainerRuns_IsAbortedWithoutAFailure) {
+  Start("hang");
+  on_prepared_ = [this](pid_t) { runner_->Stop(); };
+  loop_->Run();
+  EXPECT_EQ(exited_.signal(), SIGTERM);
+  EXPECT_TRUE(exited_.aborted());
   EXPECT_FALSE(exited_.has_failure());
+}
+
+TEST_F(RankRunnerTest, Stop_TrainerCrashes_IsItsOwnDeath) {
+  Start("crash-on-term");
+  on_prepared_ = [this](pid_t) { runner_->Stop(); };
+  loop_->Run();
+  EXPECT_EQ(exited_.signal(), SIGABRT);
+  EXPECT_FALSE(exited_.aborted());
+}
+
+TEST_F(RankRunnerTest, Stop_TrainerCrashesAfterAFailure_StaysAborted) {
+  Start("fail-and-crash-on-term");
+  on_failure_ = [this] { runner_->Stop(); };
+  loop_->Run();
+  EXPECT_EQ(exited_.signal(), SIGABRT);
+  EXPECT_TRUE(exited_.aborted());
+  EXPECT_TRUE(exited_.has_failure());
+}
+
+TEST_F(RankRunnerTest, Failure_IsReportedAfterThePositionWhereItHappened) {
+  Start("fail");
+  v1::RankPosition position;
+  on_failure_ = [&] { position = position_; };
+  loop_->Run();
+  EXPECT_EQ(KeyOf(position), RankOf(0));
+  EXPECT_EQ(position.step(), 7U);
+  EXPECT_EQ(position.phase(), v1::PHASE_BACKWARD);
 }
 
 TEST_F(RankRunnerTest, Destructor_TrainerStillRuns_KillsIt) {

@@ -1,5 +1,6 @@
 #include "worker/agent/route.h"
 
+#include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -51,6 +52,12 @@ bool IsLoopback(const std::string& address) {
 }
 
 }  // namespace
+
+bool IsNumericAddress(const std::string& text) {
+  in6_addr address;  // large enough for both
+  return inet_pton(AF_INET, text.c_str(), &address) == 1 ||
+         inet_pton(AF_INET6, text.c_str(), &address) == 1;
+}
 
 absl::StatusOr<HostPort> ParseHostPort(const std::string& text) {
   const size_t colon = text.rfind(':');

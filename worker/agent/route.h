@@ -6,6 +6,9 @@
 
 namespace tandem::agent {
 
+// Whether it is an IPv4 or IPv6 address in figures, without brackets.
+bool IsNumericAddress(const std::string& text);
+
 struct HostPort {
   std::string host;
   std::string port;

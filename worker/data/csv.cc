@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cmath>
+#include <system_error>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
@@ -98,10 +99,14 @@ class Parser {
     const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
     if (error == std::errc::result_out_of_range) return OfField(column, field, "is out of range");
     if (error != std::errc() || end != field.data() + field.size()) {
-      return OfField(column, field, "is not a number");
+      return OfField(column, field, absl::StrCat("is not a number", HeaderHint()));
     }
     return column == label_column_ ? AddLabel(value, field, column)
                                    : AddFeature(value, field, column);
+  }
+
+  absl::string_view HeaderHint() const {
+    return line_ == 1 ? "; if the first line holds names, set data.csv.header: true" : "";
   }
 
   absl::Status AddFeature(double value, absl::string_view field, size_t column) {
@@ -143,7 +148,7 @@ class Parser {
 
 absl::Status CannotRead(const std::string& path, int error) {
   return absl::InvalidArgumentError(
-      absl::StrCat(path, ": cannot be read: ", absl::ErrnoToStatus(error, "").message()));
+      absl::StrCat(path, ": cannot be read: ", std::generic_category().message(error)));
 }
 
 absl::StatusOr<std::string> ReadFile(const std::string& path) {

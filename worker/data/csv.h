@@ -24,9 +24,8 @@ struct Table {
 // Reads a whole file of comma-separated numbers, one sample a line, all lines of equal width. Lines
 // end in LF or CRLF; the last may lack it. A field may have blanks around it, but no quotes.
 //   InvalidArgument  the file cannot be opened or breaks a rule; the message starts with
-//   "PATH:LINE:"
-//                    (lines counted from 1) or, where it is about the whole file, with "PATH:", and
-//                    names the column (counted from 1).
+//                    "PATH:LINE:" (lines counted from 1) or, where it is about the whole file, with
+//                    "PATH:", and names the column (counted from 1).
 absl::StatusOr<Table> ReadCsv(const v1::Csv& spec);
 
 // The same for text already in memory; `name` stands for the path in messages.

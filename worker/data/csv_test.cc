@@ -56,6 +56,7 @@ TEST(Csv, Parse_Header_IsNotASample) {
   EXPECT_EQ(Parse("a,b\n1,2\n", spec)->rows(), 1u);
   EXPECT_THAT(ErrorOf("a,b\n1,x\n", spec), StartsWith("t.csv:2: column 2:"));
   EXPECT_THAT(ErrorOf("a,b\n", spec), StartsWith("t.csv: "));
+  EXPECT_THAT(ErrorOf("a,b\n1,2\n"), HasSubstr("data.csv.header"));
 }
 
 TEST(Csv, Parse_LabelColumn_IsTakenFromThere) {

@@ -8,11 +8,19 @@
 namespace tandem::ddp {
 namespace {
 
+std::string What(const ExchangeHeader& header) {
+  switch (header.bucket) {
+    case ExchangeHeader::kStepTallies:
+      return "the tallies";
+    case ExchangeHeader::kEvaluationTallies:
+      return "the evaluation";
+    default:
+      return absl::StrCat("gradient bucket ", header.bucket);
+  }
+}
+
 std::string Place(const ExchangeHeader& header) {
-  const std::string what = header.bucket == ExchangeHeader::kTallies
-                               ? "the tallies"
-                               : absl::StrCat("gradient bucket ", header.bucket);
-  return absl::StrFormat("%s of step %d", what, header.step);
+  return absl::StrFormat("%s of step %d", What(header), header.step);
 }
 
 std::string Constants(const ExchangeHeader& header) {

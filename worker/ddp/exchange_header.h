@@ -12,8 +12,9 @@ namespace tandem::ddp {
 // Begins every rank's slot of an exchange of sums, and is compared before the sums are used: a rank
 // that left out a step must become an error, not a wrong gradient.
 struct ExchangeHeader {
-  // In place of a bucket's index, for leaf_tallies.h.
-  static constexpr uint32_t kTallies = 0xffffffff;
+  // In place of a bucket's index: what leaf_tallies.h sums.
+  static constexpr uint32_t kStepTallies = 0xffffffff;
+  static constexpr uint32_t kEvaluationTallies = 0xfffffffe;
 
   uint64_t job_hash = 0;
   uint64_t step = 0;

@@ -58,9 +58,8 @@ class GradientReducer {
   // Collective. `parameters`: all that are trained, in order of registration, the same on every
   // rank; CPU, floating point. `transport` outlives the reducer.
   //   InvalidArgument     no parameter; one that is not a floating-point CPU leaf that requires a
-  //   gradient,
-  //                       or is given twice; logical_ranks is not a power of two or below the world
-  //                       size.
+  //                       gradient, or is given twice; logical_ranks is not a power of two or below
+  //                       the world size.
   //   FailedPrecondition  a rank has other parameters, options or job_hash: names the rank.
   //   others              as Transport.
   static absl::StatusOr<std::unique_ptr<GradientReducer>> Create(
@@ -88,8 +87,7 @@ class GradientReducer {
   // next step. `count`: samples (or tokens) in the global batch; with 0 all gradients are
   // undefined.
   //   FailedPrecondition  a rank is at another step or bucket, or has other constants: names rank
-  //   and step;
-  //                       or this rank's calls came in a wrong order: names the call.
+  //                       and step; or this rank's calls came in a wrong order: names the call.
   //   InvalidArgument     a gradient is sparse: names the parameter.
   //   others              as Transport.
   absl::Status Finish(uint64_t count);

@@ -24,16 +24,6 @@ struct AddTallies {
 
 using TallyTree = TreeAccumulator<std::optional<Tally>, AddPresent<AddTallies>>;
 
-ExchangeHeader HeaderOf(uint64_t job_hash, uint64_t step, uint32_t logical_ranks,
-                        LogicalRange leaves) {
-  return {.job_hash = job_hash,
-          .step = step,
-          .elements = 1,
-          .bucket = ExchangeHeader::kTallies,
-          .logical_ranks = logical_ranks,
-          .leaves = leaves};
-}
-
 WireTally ReadTally(const std::byte* slot, size_t index) {
   WireTally wire;
   std::memcpy(&wire, slot + sizeof(ExchangeHeader) + index * sizeof(wire), sizeof(wire));
@@ -59,7 +49,19 @@ LeafTallies::LeafTallies(Transport& transport, uint32_t logical_ranks, uint64_t 
 
 LeafTallies::~LeafTallies() = default;
 
-void LeafTallies::Start(uint64_t step, absl::Span<const std::optional<Tally>> leaves) {
+ExchangeHeader LeafTallies::HeaderOf(LogicalRange leaves) const {
+  return {.job_hash = job_hash_,
+          .step = step_,
+          .elements = 1,
+          .bucket = use_ == TallyUse::kStep ? ExchangeHeader::kStepTallies
+                                            : ExchangeHeader::kEvaluationTallies,
+          .logical_ranks = logical_ranks_,
+          .leaves = leaves};
+}
+
+void LeafTallies::Start(TallyUse use, uint64_t step,
+                        absl::Span<const std::optional<Tally>> leaves) {
+  use_ = use;
   step_ = step;
   start_status_ = absl::OkStatus();
   if (leaves.size() != range_.end - range_.begin) {
@@ -73,7 +75,7 @@ void LeafTallies::Start(uint64_t step, absl::Span<const std::optional<Tally>> le
     tree.Push({range_.begin + static_cast<uint32_t>(i)}, leaves[i]);
   }
   std::byte* slot = slots_.data() + transport_.rank().value() * slot_bytes_;
-  const ExchangeHeader header = HeaderOf(job_hash_, step, logical_ranks_, range_);
+  const ExchangeHeader header = HeaderOf(range_);
   std::memcpy(slot, &header, sizeof(header));
   for (size_t i = 0; i < tree.nodes().size(); ++i) WriteTally(tree.nodes()[i].value, slot, i);
   pending_ = transport_.StartAllGather(absl::MakeSpan(slots_));
@@ -93,7 +95,7 @@ absl::StatusOr<Tally> LeafTallies::Wait() {
     const LogicalRange range = LogicalRangeOf(Rank(rank), transport_.world_size(), logical_ranks_);
     ExchangeHeader received;
     std::memcpy(&received, slot, sizeof(received));
-    const ExchangeHeader expected = HeaderOf(job_hash_, step_, logical_ranks_, range);
+    const ExchangeHeader expected = HeaderOf(range);
     if (absl::Status status = CheckHeader(Rank(rank), expected, received); !status.ok())
       return status;
     size_t index = 0;

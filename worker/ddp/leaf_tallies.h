@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "common/logical_ranks.h"
+#include "worker/ddp/exchange_header.h"
 #include "worker/ddp/transport.h"
 
 namespace tandem::ddp {
@@ -25,10 +26,13 @@ struct Tally {
   friend bool operator==(const Tally&, const Tally&) = default;
 };
 
+// What a tally is of. Ranks that measure while others train must not be added up.
+enum class TallyUse { kStep, kEvaluation };
+
 // Adds the tallies of all logical ranks in the tree of reduction_tree.h: the same bits on every
 // rank, at every world size. One small exchange, which may run while the rank does other things:
 //
-//   tallies.Start(step, leaves);     // after the last forward
+//   tallies.Start(use, step, leaves);     // after the last forward
 //   loss_sum.backward();
 //   StatusOr<Tally> total = tallies.Wait();
 //
@@ -43,17 +47,18 @@ class LeafTallies {
 
   // `leaves`: this rank's logical ranks in order, absent where the share was empty. `step`: any
   // number that is the same on every rank. Wait follows before the next Start.
-  void Start(uint64_t step, absl::Span<const std::optional<Tally>> leaves);
+  void Start(TallyUse use, uint64_t step, absl::Span<const std::optional<Tally>> leaves);
 
   // The total over all logical ranks; all zero if every one was absent.
   //   InvalidArgument     `leaves` had another length than this rank's range.
-  //   FailedPrecondition  a rank is at another step or has other constants: names rank and step; or
-  //   there
-  //                       was no Start.
+  //   FailedPrecondition  a rank is at another step or use, or has other constants: names rank and
+  //                       step; or there was no Start.
   //   others              as Transport.
   absl::StatusOr<Tally> Wait();
 
  private:
+  ExchangeHeader HeaderOf(LogicalRange leaves) const;
+
   // Constant after construction.
   Transport& transport_;
   const uint32_t logical_ranks_;
@@ -63,6 +68,7 @@ class LeafTallies {
   std::vector<std::byte> slots_;
 
   // From Start to Wait.
+  TallyUse use_ = TallyUse::kStep;
   uint64_t step_ = 0;
   absl::Status start_status_;
   std::unique_ptr<PendingExchange> pending_;

@@ -26,11 +26,12 @@ double TreeLoss(const Leaves& leaves, size_t begin, size_t size) {
   return TreeLoss(leaves, begin, size / 2) + TreeLoss(leaves, begin + size / 2, size / 2);
 }
 
-absl::StatusOr<Tally> ReduceShare(Transport& transport, const Leaves& leaves, uint64_t step) {
+absl::StatusOr<Tally> ReduceShare(Transport& transport, const Leaves& leaves, uint64_t step,
+                                  TallyUse use = TallyUse::kStep) {
   const uint32_t logical_ranks = static_cast<uint32_t>(leaves.size());
   LeafTallies tallies(transport, logical_ranks, 0);
   const LogicalRange own = LogicalRangeOf(transport.rank(), transport.world_size(), logical_ranks);
-  tallies.Start(step, absl::MakeSpan(leaves).subspan(own.begin, own.end - own.begin));
+  tallies.Start(use, step, absl::MakeSpan(leaves).subspan(own.begin, own.end - own.begin));
   return tallies.Wait();
 }
 
@@ -64,10 +65,19 @@ TEST(LeafTalliesTest, RankAtAnotherStep_Named) {
   });
 }
 
+TEST(LeafTalliesTest, RankMeasuresWhileOtherTrains_Refused) {
+  RunRanks(2, [](Transport& transport) {
+    const TallyUse use = transport.rank() == Rank(0) ? TallyUse::kStep : TallyUse::kEvaluation;
+    const auto total = ReduceShare(transport, Leaves(2), 7, use);
+    EXPECT_EQ(total.status().code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(std::string(total.status().message()), HasSubstr("the evaluation of step 7"));
+  });
+}
+
 TEST(LeafTalliesTest, WrongNumberOfLeaves_InvalidArgument) {
   RunRanks(1, [](Transport& transport) {
     LeafTallies tallies(transport, 2, 0);
-    tallies.Start(0, Leaves(1));
+    tallies.Start(TallyUse::kStep, 0, Leaves(1));
     EXPECT_EQ(tallies.Wait().status().code(), absl::StatusCode::kInvalidArgument);
   });
 }

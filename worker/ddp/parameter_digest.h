@@ -19,8 +19,7 @@ Sha256::Digest DescriptionDigest(absl::Span<const NamedTensor> tensors);
 
 // Collective: whether all ranks have the same tensors. One small exchange where they do.
 //   FailedPrecondition  they do not: names the first tensor that differs, and the rank that differs
-//   from
-//                       rank 0.
+//                       from rank 0.
 //   others              as Transport.
 absl::Status VerifyEqualDigests(Transport& transport, absl::Span<const NamedTensor> tensors);
 

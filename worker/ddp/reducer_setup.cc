@@ -30,7 +30,8 @@ struct Agreement {
 
 std::string Disagreement(const Agreement& a, const Agreement& b) {
   if (a.logical_ranks != b.logical_ranks) return "number of logical ranks";
-  if (a.job_hash != b.job_hash) return "job hash";
+  if (a.job_hash != b.job_hash)
+    return "specification, data, build or kind of CPU (its log begins with them)";
   if (a.bucket_bytes != b.bucket_bytes) return "bucket size";
   if (a.parameters != b.parameters) return "list of parameters";
   return "";

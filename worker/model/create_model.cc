@@ -1,4 +1,5 @@
 #include <exception>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "worker/model/mlp.h"
@@ -13,7 +14,10 @@ absl::StatusOr<std::shared_ptr<Model>> CreateModel(const v1::JobSpec& spec, int6
   try {
     return std::make_shared<Mlp>(spec.model().mlp(), features, classes);
   } catch (const std::exception& error) {
-    return absl::InvalidArgumentError(absl::StrCat("model: cannot be built: ", error.what()));
+    // The first line; LibTorch adds a stack.
+    const std::string what = error.what();
+    return absl::InvalidArgumentError(
+        absl::StrCat("model: cannot be built: ", what.substr(0, what.find('\n'))));
   }
 }
 

@@ -44,7 +44,7 @@ void PrintEnvironment(const v1::Prepare& assignment, const Workload& workload, s
                                assignment.local_world_size(), getpid()));
   line("logical ranks",
        absl::StrFormat("%d to %d of %d", range.begin, range.end - 1, spec.logical_ranks()));
-  line("device", assignment.slot());
+  line("device", absl::StrCat(assignment.slot(), ", ", KindOfCpu()));
   line("batch", absl::StrFormat("%d samples, %d of them on this rank", spec.global_batch_size(),
                                 SamplesPerRank(spec, range)));
   line("seed", absl::StrCat(spec.seed()));

@@ -13,7 +13,7 @@ absl::StatusOr<v1::Evaluation> Evaluator::Measure(uint64_t step) {
   workload_.model->eval();
   for (uint32_t l = range_.begin; l < range_.end; ++l) leaves.push_back(MeasureLogicalRank(l));
   workload_.model->train();
-  tallies_.Start(step, leaves);
+  tallies_.Start(ddp::TallyUse::kEvaluation, step, leaves);
   const absl::StatusOr<ddp::Tally> total = tallies_.Wait();
   if (!total.ok()) return total.status();
   const auto count = static_cast<double>(total->count);

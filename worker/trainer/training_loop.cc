@@ -48,7 +48,7 @@ void TrainingLoop::RunLogicalRank(LogicalRank logical_rank, data::Range share) {
   if (outcome) leaves_.back() = {outcome->loss_sum.item<double>(), outcome->count};
   // Before the last backward, so that the two exchanges share their wait.
   const bool last = logical_rank.value() + 1 == parts_.reducer.range().end;
-  if (last) parts_.tallies.Start(step_, leaves_);
+  if (last) parts_.tallies.Start(ddp::TallyUse::kStep, step_, leaves_);
   if (!outcome) return parts_.reducer.SkipLogicalRank(logical_rank);
   Enter(v1::PHASE_BACKWARD);
   parts_.reducer.BeginLogicalRank(logical_rank);

@@ -7,4 +7,7 @@ namespace tandem::trainer {
 // "LibTorch 2.11.0, CUDA none, NCCL none": what this program was compiled with.
 std::string LibraryVersions();
 
+// The processor and the instructions that LibTorch uses of it: kernels, and so bits, depend on both.
+std::string KindOfCpu();
+
 }  // namespace tandem::trainer

@@ -5,11 +5,11 @@
 
 #include "common/spec/spec.h"
 #include "common/version.h"
-#include "torch/version.h"
 #include "worker/data/csv.h"
 #include "worker/data/table_dataset.h"
 #include "worker/ddp/sha256.h"
 #include "worker/model/optimizer.h"
+#include "worker/trainer/versions.h"
 
 namespace tandem::trainer {
 namespace {
@@ -55,7 +55,8 @@ uint64_t HashOf(const Workload& workload) {
   sha256.AddText(workload.spec.SerializeAsString());
   sha256.AddText(workload.data_sha256);
   sha256.AddText(kVersion);
-  sha256.AddText(TORCH_VERSION);
+  sha256.AddText(LibraryVersions());
+  sha256.AddText(KindOfCpu());
   const ddp::Sha256::Digest digest = sha256.Finish();
   uint64_t hash = 0;
   std::memcpy(&hash, digest.data(), sizeof(hash));

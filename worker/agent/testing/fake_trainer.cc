@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -83,6 +84,7 @@ int ExitWithCode(Trainer&) {
 }
 
 int Fail(Trainer& trainer) {
+  trainer.page.Set({.step = 7, .phase = v1::PHASE_BACKWARD});
   v1::TrainerToAgent message;
   message.mutable_failure()->set_code(v1::CAUSE_CODE_BAD_INPUT);
   message.mutable_failure()->set_message("line 3 has 4 columns");
@@ -105,6 +107,30 @@ int HangReady(Trainer& trainer) {
 int IgnoreTerm(Trainer& trainer) {
   signal(SIGTERM, SIG_IGN);
   trainer.SendPrepared();
+  Hang();
+}
+
+int FinishAndHang(Trainer& trainer) {
+  signal(SIGTERM, SIG_IGN);
+  trainer.Finish();
+  Hang();
+}
+
+// Crashes when it is told to stop.
+void CrashOnTerm() {
+  const rlimit no_core_file{0, 0};
+  setrlimit(RLIMIT_CORE, &no_core_file);
+  signal(SIGTERM, [](int) { std::abort(); });
+}
+
+int HangReadyAndCrash(Trainer& trainer) {
+  CrashOnTerm();
+  return HangReady(trainer);
+}
+
+int FailAndCrash(Trainer& trainer) {
+  CrashOnTerm();
+  Fail(trainer);
   Hang();
 }
 
@@ -176,6 +202,9 @@ const std::map<std::string, std::function<int(Trainer&)>> kBehaviours = {
     {"die", Die},
     {"hang", HangReady},
     {"ignore-term", IgnoreTerm},
+    {"finish-and-hang", FinishAndHang},
+    {"crash-on-term", HangReadyAndCrash},
+    {"fail-and-crash-on-term", FailAndCrash},
     {"flood", Flood},
     {"odd-lines", PrintOddLines},
     {"close-channel", CloseChannel},

@@ -1,19 +1,21 @@
-#include "worker/agent/utf8.h"
+#include "common/utf8.h"
 
 #include <algorithm>
 #include <cstdint>
 
-namespace tandem::agent {
+#include "absl/strings/str_cat.h"
+
+namespace tandem {
 namespace {
 
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+constexpr absl::string_view kReplacement = "\xEF\xBF\xBD";
 constexpr size_t kLongestSequence = 4;
 
 bool IsAscii(char byte) { return static_cast<uint8_t>(byte) < 0x80; }
 bool IsContinuation(char byte) { return (static_cast<uint8_t>(byte) & 0xC0) == 0x80; }
 
-// Of the sequence that begins with `lead`; 0: none does.
-size_t SequenceLength(uint8_t lead) {
+// What `lead` announces; 0: it begins no sequence.
+size_t AnnouncedLength(uint8_t lead) {
   if (lead < 0x80) return 1;
   if (lead >= 0xC2 && lead <= 0xDF) return 2;
   if (lead >= 0xE0 && lead <= 0xEF) return 3;
@@ -30,36 +32,35 @@ bool SecondByteFits(uint8_t lead, uint8_t second) {
   return true;
 }
 
-// Length of the well-formed sequence at the front; 0: there is none.
-size_t ValidSequence(std::string_view bytes) {
-  const size_t length = SequenceLength(static_cast<uint8_t>(bytes[0]));
+}  // namespace
+
+size_t Utf8SequenceLength(absl::string_view bytes) {
+  const size_t length = bytes.empty() ? 0 : AnnouncedLength(static_cast<uint8_t>(bytes[0]));
   if (length == 0 || length > bytes.size()) return 0;
   if (length > 1 && !SecondByteFits(bytes[0], bytes[1])) return 0;
-  const std::string_view rest = bytes.substr(1, length - 1);
+  const absl::string_view rest = bytes.substr(1, length - 1);
   return std::all_of(rest.begin(), rest.end(), IsContinuation) ? length : 0;
 }
 
-}  // namespace
-
-std::string ReplaceInvalidUtf8(std::string_view bytes) {
+std::string ReplaceInvalidUtf8(absl::string_view bytes) {
   std::string text;
   text.reserve(bytes.size());
   while (!bytes.empty()) {
     // A whole run at once: nearly all text is ASCII.
     const auto* run_end = std::find_if_not(bytes.begin(), bytes.end(), IsAscii);
     size_t length = static_cast<size_t>(run_end - bytes.begin());
-    if (length == 0) length = ValidSequence(bytes);
-    text.append(length > 0 ? bytes.substr(0, length) : kReplacement);
+    if (length == 0) length = Utf8SequenceLength(bytes);
+    absl::StrAppend(&text, length > 0 ? bytes.substr(0, length) : kReplacement);
     bytes.remove_prefix(std::max<size_t>(length, 1));
   }
   return text;
 }
 
-size_t Utf8PrefixLength(std::string_view bytes, size_t limit) {
+size_t Utf8PrefixLength(absl::string_view bytes, size_t limit) {
   if (bytes.size() <= limit) return bytes.size();
   size_t length = limit;
   while (length > 0 && limit - length < kLongestSequence && IsContinuation(bytes[length])) --length;
   return length > 0 && !IsContinuation(bytes[length]) ? length : limit;
 }
 
-}  // namespace tandem::agent
+}  // namespace tandem

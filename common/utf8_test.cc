@@ -1,13 +1,21 @@
-#include "worker/agent/utf8.h"
+#include "common/utf8.h"
 
 #include <string>
 
 #include "gtest/gtest.h"
 
-namespace tandem::agent {
+namespace tandem {
 namespace {
 
 const std::string kBad = "\xEF\xBF\xBD";
+
+TEST(Utf8SequenceLength, Front_IsOneCharacterOrNone) {
+  EXPECT_EQ(Utf8SequenceLength("\xE2\x82\xAC and more"), 3U);
+  EXPECT_EQ(Utf8SequenceLength({"\0", 1}), 1U);
+  EXPECT_EQ(Utf8SequenceLength("\xE2\x82"), 0U);
+  EXPECT_EQ(Utf8SequenceLength("\xC0\xAF"), 0U);
+  EXPECT_EQ(Utf8SequenceLength(""), 0U);
+}
 
 TEST(ReplaceInvalidUtf8, WellFormedText_IsUnchanged) {
   const std::string text = "loss 0.25 \xC2\xB5 \xE2\x82\xAC \xF0\x9F\x98\x80 \xF4\x8F\xBF\xBF";
@@ -42,4 +50,4 @@ TEST(Utf8PrefixLength, OnlyContinuationBytes_CutsAtTheLimit) {
 }
 
 }  // namespace
-}  // namespace tandem::agent
+}  // namespace tandem

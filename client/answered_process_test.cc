@@ -1,0 +1,184 @@
+// The program as scripts use it, with a coordinator that answers.
+#include <gmock/gmock.h>
+#include <google/protobuf/util/json_util.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "client/testing/fake_coordinator.h"
+#include "client/testing/process_fixture.h"
+
+namespace tandem::client {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+class AnsweredProcessTest : public ProcessTest {
+ protected:
+  AnsweredProcessTest() { coordinator_ = fake_.address(); }
+
+  static v1::Job Ended(v1::JobState state) {
+    v1::Job job = MakeJob("digits-1", state);
+    job.set_step(10);
+    job.set_total_steps(10);
+    job.set_loss(0.25);
+    if (state == v1::JOB_STATE_FAILED) job.mutable_cause()->set_message("rank 1 said no");
+    return job;
+  }
+
+  FakeCoordinator fake_;
+};
+
+TEST_F(AnsweredProcessTest, Submit_PrintsOnlyTheId) {
+  const Result result = Tandem("submit " + spec_file_ + " --workers 2");
+  EXPECT_EQ(result.code, 0);
+  EXPECT_EQ(result.out, "digits-1\n");
+  EXPECT_EQ(result.err, "");
+  ASSERT_EQ(fake_.submitted().size(), 1u);
+  EXPECT_EQ(fake_.submitted()[0].spec().workers(), 2u);
+}
+
+TEST_F(AnsweredProcessTest, Submit_RefusedByTheCoordinator_ExitsWith2) {
+  fake_.submit_status = {grpc::StatusCode::INVALID_ARGUMENT, "steps: no"};
+  const Result result = Tandem("submit " + spec_file_);
+  EXPECT_EQ(result.code, 2);
+  EXPECT_EQ(result.err, "tandem: steps: no\n");
+}
+
+TEST_F(AnsweredProcessTest, Run_JobSucceeds_ExitsWith0AndAnswersOnStandardOutput) {
+  fake_.watches = {{{MakeJob("digits-1", v1::JOB_STATE_QUEUED), Ended(v1::JOB_STATE_SUCCEEDED)}}};
+  const Result result = Tandem("run " + spec_file_);
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, StartsWith("digits-1  SUCCEEDED\n"));
+  EXPECT_THAT(result.err, HasSubstr("QUEUED"));
+}
+
+TEST_F(AnsweredProcessTest, Run_JobFails_ExitsWith1AndSaysWhy) {
+  fake_.watches = {{{Ended(v1::JOB_STATE_FAILED)}}};
+  const Result result = Tandem("run " + spec_file_);
+  EXPECT_EQ(result.code, 1);
+  EXPECT_THAT(result.out, HasSubstr("cause: rank 1 said no"));
+}
+
+TEST_F(AnsweredProcessTest, Run_Json_IsOneDocument) {
+  fake_.watches = {{{Ended(v1::JOB_STATE_SUCCEEDED)}}};
+  const Result result = Tandem("-o json run " + spec_file_);
+  v1::Job job;
+  EXPECT_TRUE(google::protobuf::util::JsonStringToMessage(result.out, &job).ok()) << result.out;
+  EXPECT_EQ(job.loss(), 0.25);
+}
+
+TEST_F(AnsweredProcessTest, Run_Interrupted_CancelsTheJobAndExitsWith130) {
+  fake_.watches = {{{MakeJob("digits-1", v1::JOB_STATE_RUNNING)}, grpc::Status::OK, true},
+                   {{Ended(v1::JOB_STATE_CANCELLED)}}};
+  // The signal is sent when the first line of progress shows that the job is being watched.
+  const Result result = Tandem(absl::StrCat("run ", spec_file_, " 2>", folder_,
+                                            "/progress & pid=$!; until grep -q RUNNING ", folder_,
+                                            "/progress; do :; done; kill -INT $pid; wait $pid"));
+  EXPECT_EQ(result.code, 130);
+  EXPECT_THAT(fake_.cancelled(), testing::ElementsAre("digits-1"));
+}
+
+TEST_F(AnsweredProcessTest, RunLocal_DoesNotSayThatItsWorkerIsYetToConnect) {
+  RunACopy();
+  WriteProgram("tandemd", absl::StrCat("while [ \"$1\" != --port-file ]; do shift; done; ",
+                                       "echo grpc ", fake_.address(), " >\"$2\"; exec sleep 1000"));
+  WriteProgram("tandem-worker", "exec sleep 1000");
+  v1::Job queued = MakeJob("digits-1", v1::JOB_STATE_QUEUED);
+  queued.set_waiting_reason("no worker is connected");
+  fake_.watches = {{{queued, Ended(v1::JOB_STATE_SUCCEEDED)}}};
+  const Result result = Tandem("run " + spec_file_ + " --local 4");
+  EXPECT_EQ(result.code, 0);
+  EXPECT_EQ(result.err, "digits-1 QUEUED\n");
+}
+
+TEST_F(AnsweredProcessTest, Run_InAPipe_SaysTheEndOnce) {
+  fake_.watches = {{{MakeJob("digits-1", v1::JOB_STATE_RUNNING), Ended(v1::JOB_STATE_SUCCEEDED)}}};
+  const Result result = Tandem("run " + spec_file_);
+  EXPECT_THAT(result.out, HasSubstr("SUCCEEDED"));
+  EXPECT_THAT(result.err, Not(HasSubstr("SUCCEEDED")));
+}
+
+TEST_F(AnsweredProcessTest, Wait_Interrupted_SaysThatTheJobGoesOn) {
+  fake_.jobs = {MakeJob("digits-1", v1::JOB_STATE_RUNNING)};
+  fake_.watches = {{fake_.jobs, grpc::Status::OK, true}};
+  const std::string progress = folder_ + "/progress";
+  const Result result =
+      Tandem(absl::StrCat("wait digits-1 2>", progress, " & pid=$!; until grep -q RUNNING ",
+                          progress, "; do :; done; kill -INT $pid; wait $pid"));
+  EXPECT_EQ(result.code, 130);
+  EXPECT_EQ(Contents(progress),
+            "digits-1 RUNNING\ninterrupted; digits-1 goes on (tandem cancel digits-1 stops it)\n");
+  EXPECT_THAT(fake_.cancelled(), testing::IsEmpty());
+}
+
+TEST_F(AnsweredProcessTest, Logs_FollowedAndInterrupted_SayThatTheJobGoesOn) {
+  fake_.jobs = {MakeJob("digits-1", v1::JOB_STATE_RUNNING)};
+  fake_.logs.emplace_back();
+  fake_.logs.back().set_text("a line");
+  fake_.logs_wait_for_client = true;
+  const std::string log = folder_ + "/log";
+  const Result result =
+      Tandem(absl::StrCat("logs -f digits-1 >", log, " & pid=$!; until grep -q line ", log,
+                          "; do :; done; kill -INT $pid; wait $pid"));
+  EXPECT_EQ(result.code, 130);
+  EXPECT_EQ(result.err, "interrupted; digits-1 goes on (tandem cancel digits-1 stops it)\n");
+}
+
+TEST_F(AnsweredProcessTest, Wait_ExitsAsTheJobDid) {
+  fake_.jobs = {MakeJob("digits-1", v1::JOB_STATE_RUNNING)};
+  fake_.watches = {{{Ended(v1::JOB_STATE_SUCCEEDED)}}, {{Ended(v1::JOB_STATE_CANCELLED)}}};
+  EXPECT_EQ(Tandem("wait dig").code, 0);
+  EXPECT_EQ(Tandem("wait dig").code, 1);
+}
+
+TEST_F(AnsweredProcessTest, Wait_TimeoutRunsOut_ExitsWith124) {
+  fake_.jobs = {MakeJob("digits-1", v1::JOB_STATE_RUNNING)};
+  fake_.watches = {{{fake_.jobs[0]}, grpc::Status::OK, true}};
+  EXPECT_EQ(Tandem("wait digits-1 --timeout 100ms").code, 124);
+}
+
+TEST_F(AnsweredProcessTest, AmbiguousJob_ExitsWith2AndListsThem) {
+  fake_.jobs = {MakeJob("digits-1", v1::JOB_STATE_RUNNING),
+                MakeJob("digits-2", v1::JOB_STATE_RUNNING)};
+  const Result result = Tandem("status digits");
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.err, HasSubstr("digits-1, digits-2"));
+  EXPECT_EQ(Tandem("status digits-2").code, 0);
+  EXPECT_EQ(Tandem("list --ids").out, "digits-1\ndigits-2\n");
+}
+
+TEST_F(AnsweredProcessTest, Describe_HasTheEnvironmentOfRankZero) {
+  fake_.jobs = {Ended(v1::JOB_STATE_SUCCEEDED)};
+  for (const char* text : {"tandem-trainer 0.1.0", "  libraries  LibTorch"}) {
+    fake_.logs.emplace_back();
+    fake_.logs.back().set_text(text);
+  }
+  EXPECT_THAT(Tandem("describe digits-1").out,
+              HasSubstr("\ntandem-trainer 0.1.0\n  libraries  LibTorch\n"));
+}
+
+TEST_F(AnsweredProcessTest, Logs_OfOneRank_HaveNoPrefix) {
+  fake_.jobs = {Ended(v1::JOB_STATE_SUCCEEDED)};
+  for (uint32_t rank : {0u, 1u}) {
+    fake_.logs.emplace_back();
+    fake_.logs.back().set_rank(rank);
+    fake_.logs.back().set_text(absl::StrCat("from ", rank));
+  }
+  EXPECT_EQ(Tandem("logs digits-1").out, "[0] from 0\n[1] from 1\n");
+  EXPECT_EQ(Tandem("logs digits-1 --rank 1").out, "from 1\n");
+}
+
+TEST_F(AnsweredProcessTest, Loss_AsCsv) {
+  fake_.jobs = {Ended(v1::JOB_STATE_SUCCEEDED)};
+  fake_.samples.resize(3);
+  for (size_t i = 0; i < 3; ++i) fake_.samples[i].set_step(i + 1);
+  const Result result = Tandem("loss digits-1 --csv");
+  EXPECT_EQ(std::count(result.out.begin(), result.out.end(), '\n'), 4);
+}
+
+}  // namespace
+}  // namespace tandem::client

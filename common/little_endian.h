@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstdint>
+
+namespace tandem {
+
+// A number as four bytes, the lowest first, on every machine.
+constexpr void StoreLittleEndian32(uint32_t value, char* bytes) {
+  for (int i = 0; i < 4; ++i) bytes[i] = static_cast<char>(value >> (8 * i));
+}
+constexpr uint32_t LoadLittleEndian32(const char* bytes) {
+  uint32_t value = 0;
+  for (int i = 0; i < 4; ++i) value |= uint32_t{static_cast<uint8_t>(bytes[i])} << (8 * i);
+  return value;
+}
+
+}  // namespace tandem

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "tandem/v1/spec.pb.h"
+
+// The fields of a specification whose rule says that they are paths.
+namespace tandem::spec {
+
+// Makes every relative path in the specification absolute, as seen from `folder`.
+void ResolvePaths(const std::string& folder, v1::JobSpec* spec);
+
+// For whoever does not know the folder that a relative path would start from.
+//   InvalidArgument  one of them is relative; the message begins with its key.
+absl::Status CheckPathsAreAbsolute(const v1::JobSpec& spec);
+
+}  // namespace tandem::spec
