@@ -1,6 +1,6 @@
 # tandem_test(NAME SOURCES ... LIBRARIES ... [LABELS ...])
-# One GoogleTest binary, one CTest entry a test case. Without LABELS the tests are "unit"; the folder is a
-# label as well.
+# One GoogleTest binary, one CTest entry a test case, named after its folder: "worker/data/Csv.Parse_...".
+# Without LABELS the tests are "unit".
 include(GoogleTest)
 
 function(tandem_test name)
@@ -15,7 +15,6 @@ function(tandem_test name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_link_libraries(${name} PRIVATE tandem_warnings ${ARG_LIBRARIES} GTest::gmock GTest::gtest_main)
   file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
-  list(APPEND ARG_LABELS ${folder})
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES TEST_PREFIX ${folder}/
                        PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
 endfunction()

@@ -36,7 +36,7 @@ void Agent::Shutdown(const absl::Status& outcome) {
   if (stopping_) return;
   stopping_ = true;
   outcome_ = outcome;
-  for (const auto& [key, rank] : running_) rank->Stop();
+  for (const auto& [key, rank] : running_) rank->Leave();
   if (running_.empty()) return Close();
   stop_timer_ = loop_.After(options_.ranks.kill_grace + kKillPatience, [this] { Close(); });
 }

@@ -476,7 +476,7 @@ TEST_F(AgentTest, Registration_OtherProtocol_EndsTheAgent) {
   EXPECT_THAT(std::string(agent_->outcome().message()), HasSubstr("protocol 1 is not 2"));
 }
 
-TEST_F(AgentTest, Shutdown_WithRunningRanks_TheirExitsAreReportedAsAborted) {
+TEST_F(AgentTest, Shutdown_WithRunningRanks_TheirExitsSayThatTheAgentLeft) {
   StartAgent(2);
   coordinator_.Send(Prepare("ignore-term", 2));
   AwaitPrepared(&coordinator_, RankOf(0));
@@ -485,7 +485,7 @@ TEST_F(AgentTest, Shutdown_WithRunningRanks_TheirExitsAreReportedAsAborted) {
   for (uint32_t rank : {0, 1}) {
     const v1::RankExited exited = AwaitExit(&coordinator_, RankOf(rank));
     EXPECT_TRUE(exited.aborted());
-    EXPECT_FALSE(exited.has_failure());
+    EXPECT_EQ(exited.failure().code(), v1::CAUSE_CODE_WORKER_LOST);
   }
 }
 

@@ -125,6 +125,12 @@ void RankRunner::Stop() {
   Terminate();
 }
 
+void RankRunner::Leave() {
+  if (process_->HasEnded()) return;
+  aborted_ = true;
+  Fail(v1::CAUSE_CODE_WORKER_LOST, "the agent was stopped");
+}
+
 void RankRunner::Fail(v1::CauseCode code, const std::string& why) {
   v1::RankFailure failure;
   failure.set_code(code);

@@ -50,9 +50,10 @@ class RankRunner {
   ProgressPage::Position position() const { return page_.Get(); }
 
   void Train(const v1::Start& start);
-  // Stops the trainer, because the coordinator said so or the agent ends: its exit is reported as
-  // aborted.
+  // Stops the trainer, because the coordinator said so: its exit is reported as aborted.
   void Stop();
+  // Stops it because the agent itself goes away: a cause, where an order to stop is none.
+  void Leave();
 
  private:
   RankRunner(Context context, const v1::Prepare& prepare, ProgressPage page,

@@ -174,7 +174,9 @@ TEST_F(WorkerBinaryTest, Sigterm_ReportsExitsAndEnds) {
   EXPECT_TRUE(WIFEXITED(*status));
   EXPECT_EQ(WEXITSTATUS(*status), 0);
   for (pid_t pid : trainers) EXPECT_TRUE(EndsWithin(pid, 0));
-  EXPECT_TRUE(AwaitExit(&coordinator_, RankOf(1)).aborted());
+  const v1::RankExited exited = AwaitExit(&coordinator_, RankOf(1));
+  EXPECT_TRUE(exited.aborted());
+  EXPECT_EQ(exited.failure().code(), v1::CAUSE_CODE_WORKER_LOST);
 }
 
 TEST_F(WorkerBinaryTest, AdvertiseAddressIsAName_ExitsWithTwoAndOneLine) {
