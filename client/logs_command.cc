@@ -29,7 +29,7 @@ absl::Status Print(Context* context, Connection* connection, const v1::StreamLog
                    const Connection::StreamLimits& limits) {
   Console& console = context->console;
   v1::StreamLogsResponse all;
-  const absl::Status read = connection->ReadLogs(request, limits, [&](const auto& response) {
+  absl::Status read = connection->ReadLogs(request, limits, [&](const auto& response) {
     if (console.settings().json) all.MergeFrom(response);
     std::string text;
     for (const v1::LogLine& line : response.lines())

@@ -42,7 +42,7 @@ class DeadPort {
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     socklen_t size = sizeof(address);
-    bind(socket_.get(), reinterpret_cast<sockaddr*>(&address), size);
+    EXPECT_EQ(bind(socket_.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
     getsockname(socket_.get(), reinterpret_cast<sockaddr*>(&address), &size);
     if (accepts_connections) listen(socket_.get(), 8);
     address_ = absl::StrCat("127.0.0.1:", ntohs(address.sin_port));

@@ -32,9 +32,10 @@ TEST_F(EventLoopTest, Post_FromOtherThread_RunsOnTheLoopInOrder) {
 
 TEST_F(EventLoopTest, After_SeveralTimers_FireByDueTime) {
   std::vector<std::string> fired;
-  auto stop = loop_->After(absl::Milliseconds(3), [&] { loop_->Stop(); });
-  auto second = loop_->After(absl::Milliseconds(2), [&] { fired.push_back("second"); });
-  auto first = loop_->After(absl::Milliseconds(1), [&] { fired.push_back("first"); });
+  // All are due when the loop begins, however long this thread was held up between two lines.
+  auto stop = loop_->After(absl::ZeroDuration(), [&] { loop_->Stop(); });
+  auto second = loop_->After(-absl::Hours(1), [&] { fired.push_back("second"); });
+  auto first = loop_->After(-absl::Hours(2), [&] { fired.push_back("first"); });
   loop_->Run();
   EXPECT_THAT(fired, ElementsAre("first", "second"));
 }
