@@ -91,6 +91,11 @@ def main():
             tandem.stop()
 
 
+def show_progress(text):
+    if sys.stderr.isatty():
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+
+
 def report(tandem, repeats):
     print(f"median of {repeats} alternating runs, {STEPS} steps each\n")
     print(f"{'':8}{'first step (s)':>36}{'steps/s':>36}")
@@ -100,10 +105,10 @@ def report(tandem, repeats):
         measure_torchrun(ranks)
         ours, theirs = [], []
         for i in range(repeats):
-            print(f"\r{ranks} rank(s), run {i + 1} of {repeats}", end="", file=sys.stderr, flush=True)
+            show_progress(f"{ranks} rank(s), run {i + 1} of {repeats}")
             ours.append(tandem.measure(ranks))
             theirs.append(measure_torchrun(ranks))
-        print("\r\033[K", end="", file=sys.stderr)
+        show_progress("")
         first, first_peer, rate, rate_peer = (
             statistics.median(run[i] for run in runs) for i in (0, 1) for runs in (ours, theirs))
         print(f"{ranks:<8}{first:>12.2f}{first_peer:>12.2f}{first_peer / first:>11.1f}x"

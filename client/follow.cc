@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "common/job_state.h"
 
 namespace tandem::client {
 namespace {
@@ -49,11 +50,6 @@ class Outage {
 };
 
 }  // namespace
-
-bool HasEnded(v1::JobState state) {
-  return state == v1::JOB_STATE_SUCCEEDED || state == v1::JOB_STATE_FAILED ||
-         state == v1::JOB_STATE_CANCELLED;
-}
 
 absl::Status StoppedFollowing(const std::string& job_id) {
   return absl::CancelledError(

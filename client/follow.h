@@ -30,7 +30,4 @@ absl::StatusOr<v1::Job> Follow(Connection* connection, const std::string& job_id
 // The error of a command that was interrupted while it followed a job.
 absl::Status StoppedFollowing(const std::string& job_id);
 
-// No process of the job is left, and it will not change again.
-bool HasEnded(v1::JobState state);
-
 }  // namespace tandem::client

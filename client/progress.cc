@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "client/follow.h"
 #include "client/job_text.h"
+#include "common/job_state.h"
 
 namespace tandem::client {
 namespace {

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "common/job_state.h"
 #include "grpcpp/grpcpp.h"
 #include "gtest/gtest.h"
 
@@ -124,7 +125,8 @@ v1::Job Cluster::WaitFor(const std::string& id,
 }
 
 v1::Job Cluster::WaitUntilEnded(const std::string& id, absl::Duration timeout) {
-  return WaitFor(id, HasEnded, timeout);
+  return WaitFor(
+      id, [](const v1::Job& job) { return HasEnded(job.state()); }, timeout);
 }
 
 std::vector<v1::StepSample> Cluster::History(const std::string& id) {
@@ -140,11 +142,6 @@ std::vector<v1::StepSample> Cluster::History(const std::string& id) {
     request.set_from_step(response.next_step());
   } while (request.from_step() != 0);
   return all;
-}
-
-bool HasEnded(const v1::Job& job) {
-  return job.state() == v1::JOB_STATE_SUCCEEDED || job.state() == v1::JOB_STATE_FAILED ||
-         job.state() == v1::JOB_STATE_CANCELLED;
 }
 
 std::string Binary(const std::string& name) { return absl::StrCat(TANDEM_BINARIES, "/", name); }

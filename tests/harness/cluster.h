@@ -66,8 +66,6 @@ class Cluster {
   std::unique_ptr<v1::JobService::Stub> stub_;
 };
 
-bool HasEnded(const v1::Job& job);
-
 // Absolute path of a binary under test, and of a file of the source tree.
 std::string Binary(const std::string& name);
 std::string Source(const std::string& path);
