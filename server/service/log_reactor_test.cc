@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/synchronization/notification.h"
 #include "common/temporary_folder.h"
 #include "tandem/v1/job.grpc.pb.h"
 
@@ -33,8 +35,12 @@ class BusyService : public v1::JobService::CallbackService {
 
   grpc::ServerWriteReactor<v1::StreamLogsResponse>* StreamLogs(
       grpc::CallbackServerContext*, const v1::StreamLogsRequest* request) override {
+    // The loop is held until both are in its queue, so that their order is certain.
+    auto queued = std::make_shared<absl::Notification>();
+    loop_.Post([queued] { queued->WaitForNotification(); });
     auto* reactor = new LogReactor(loop_, board_, logs_, *request);
     loop_.Post([this] { logs_.Append(kJob, Line(1, "meanwhile")); });
+    queued->Notify();
     return reactor;
   }
 
