@@ -7,7 +7,9 @@
 
 namespace tandem::data {
 
-TableDataset::TableDataset(Table table) : table_(std::move(table)) {}
+TableDataset::TableDataset(Table table, int64_t classes)
+    : table_(std::move(table)),
+      shape_{.inputs = {static_cast<int64_t>(table_.columns)}, .targets = {}, .classes = classes} {}
 
 Batch TableDataset::MakeBatch(absl::Span<const int64_t> indices) const {
   const auto samples = static_cast<int64_t>(indices.size());

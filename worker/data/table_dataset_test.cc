@@ -17,7 +17,7 @@ Table FourSamples() {
 }
 
 TEST(TableDataset, MakeBatch_HoldsTheNamedSamplesInOrder) {
-  const TableDataset dataset(FourSamples());
+  const TableDataset dataset(FourSamples(), 3);
   EXPECT_EQ(dataset.size(), 4);
   const Batch batch = dataset.MakeBatch({3, 1});
   ASSERT_EQ(batch.inputs.sizes(), (at::IntArrayRef{2, 2}));
@@ -28,7 +28,7 @@ TEST(TableDataset, MakeBatch_HoldsTheNamedSamplesInOrder) {
 }
 
 TEST(TableDataset, MakeBatch_AnySize_IsAlignedContiguousAndItsOwn) {
-  const TableDataset dataset(FourSamples());
+  const TableDataset dataset(FourSamples(), 3);
   for (const std::vector<int64_t>& indices :
        std::vector<std::vector<int64_t>>{{0}, {1, 2}, {0, 1, 2}, {3, 2, 1, 0}}) {
     const Batch batch = dataset.MakeBatch(indices);

@@ -8,11 +8,11 @@
 
 namespace tandem::model {
 
-absl::StatusOr<std::shared_ptr<Model>> CreateModel(const v1::JobSpec& spec, int64_t features,
-                                                   int64_t classes) {
+absl::StatusOr<std::shared_ptr<Model>> CreateModel(const v1::JobSpec& spec,
+                                                   const data::SampleShape& shape) {
   SeedDefaultGenerator(spec.seed());
   try {
-    return std::make_shared<Mlp>(spec.model().mlp(), features, classes);
+    return std::make_shared<Mlp>(spec.model().mlp(), shape.inputs.front(), shape.classes);
   } catch (const std::exception& error) {
     // The first line; LibTorch adds a stack.
     const std::string what = error.what();

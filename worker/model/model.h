@@ -26,8 +26,10 @@ class Model : public torch::nn::Module {
 
 // Builds the network with initial weights from `spec.seed()`: those of a Python program that calls
 // torch.manual_seed(seed) and then creates the same layers in the same order.
-//   InvalidArgument  the sizes need more memory than there is; the message names model.
-absl::StatusOr<std::shared_ptr<Model>> CreateModel(const v1::JobSpec& spec, int64_t features,
-                                                   int64_t classes);
+// `shape` is that of the data.
+//   InvalidArgument  the model does not fit the data or the loss, or needs more memory than there
+//                    is; the message names the key.
+absl::StatusOr<std::shared_ptr<Model>> CreateModel(const v1::JobSpec& spec,
+                                                   const data::SampleShape& shape);
 
 }  // namespace tandem::model

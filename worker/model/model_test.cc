@@ -14,6 +14,8 @@ namespace {
 
 using ::testing::ElementsAre;
 
+const data::SampleShape kShape = {.inputs = {4}, .targets = {}, .classes = 3};
+
 v1::JobSpec SpecWithDropout(double dropout) {
   v1::JobSpec spec;
   spec.set_seed(7);
@@ -24,7 +26,7 @@ v1::JobSpec SpecWithDropout(double dropout) {
   return spec;
 }
 
-std::shared_ptr<Model> MakeModel(const v1::JobSpec& spec) { return *CreateModel(spec, 4, 3); }
+std::shared_ptr<Model> MakeModel(const v1::JobSpec& spec) { return *CreateModel(spec, kShape); }
 
 data::Batch EightSamples() {
   return {at::arange(32, at::kFloat).reshape({8, 4}) / 10, at::arange(8, at::kLong) % 3};
@@ -64,7 +66,7 @@ TEST(Mlp, TooLarge_IsRefusedByKey) {
   v1::Mlp& mlp = *spec.mutable_model()->mutable_mlp();
   mlp.clear_hidden();
   for (int i = 0; i < 2; ++i) mlp.add_hidden(1u << 31);
-  const absl::Status status = CreateModel(spec, 4, 3).status();
+  const absl::Status status = CreateModel(spec, kShape).status();
   EXPECT_TRUE(absl::IsInvalidArgument(status));
   EXPECT_THAT(std::string(status.message()), ::testing::StartsWith("model: "));
 }

@@ -5,8 +5,7 @@
 
 #include "common/spec/spec.h"
 #include "common/version.h"
-#include "worker/data/csv.h"
-#include "worker/data/table_dataset.h"
+#include "worker/data/open_dataset.h"
 #include "worker/ddp/sha256.h"
 #include "worker/model/optimizer.h"
 #include "worker/trainer/versions.h"
@@ -23,20 +22,17 @@ absl::StatusOr<data::Split> SplitData(const v1::JobSpec& spec, int64_t samples) 
 
 absl::StatusOr<Workload> LoadWorkload(const v1::JobSpec& spec) {
   if (absl::Status status = spec::Validate(spec); !status.ok()) return status;
-  absl::StatusOr<data::Table> table = data::ReadCsv(spec.data().csv());
-  if (!table.ok()) return table.status();
-  absl::StatusOr<data::Split> split = SplitData(spec, static_cast<int64_t>(table->rows()));
+  auto dataset = data::OpenDataset(spec.data(), spec.seed());
+  if (!dataset.ok()) return dataset.status();
+  absl::StatusOr<data::Split> split = SplitData(spec, (*dataset)->size());
   if (!split.ok()) return split.status();
   auto sampler = data::Sampler::Create(spec, static_cast<int64_t>(split->training.size()));
   if (!sampler.ok()) return sampler.status();
-  auto model =
-      model::CreateModel(spec, static_cast<int64_t>(table->columns), spec.data().csv().classes());
+  auto model = model::CreateModel(spec, (*dataset)->shape());
   if (!model.ok()) return model.status();
   auto optimizer = model::CreateOptimizer(spec.optimizer(), **model);
-  std::string sha256 = table->sha256;
   return Workload{spec,
-                  std::make_unique<data::TableDataset>(*std::move(table)),
-                  std::move(sha256),
+                  *std::move(dataset),
                   *std::move(split),
                   *std::move(sampler),
                   *std::move(model),
@@ -53,7 +49,7 @@ std::vector<ddp::NamedTensor> ParametersOf(const model::Model& model) {
 uint64_t HashOf(const Workload& workload) {
   ddp::Sha256 sha256;
   sha256.AddText(workload.spec.SerializeAsString());
-  sha256.AddText(workload.data_sha256);
+  sha256.AddText(workload.dataset->fingerprint());
   sha256.AddText(kVersion);
   sha256.AddText(LibraryVersions());
   sha256.AddText(KindOfCpu());

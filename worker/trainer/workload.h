@@ -21,7 +21,6 @@ namespace tandem::trainer {
 struct Workload {
   v1::JobSpec spec;
   std::unique_ptr<data::Dataset> dataset;
-  std::string data_sha256;
   data::Split split;
   data::Sampler sampler;  // over split.training
   std::shared_ptr<model::Model> model;
