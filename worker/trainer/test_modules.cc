@@ -1,0 +1,38 @@
+#include "worker/trainer/test_modules.h"
+
+#include "ATen/Functions.h"
+#include "torch/csrc/jit/api/module.h"
+
+namespace tandem::trainer {
+namespace {
+
+torch::jit::Module ModuleWith(const std::string& forward) {
+  torch::jit::Module module("Module");
+  module.register_parameter("weight", at::linspace(-1, 1, 15).reshape({3, 5}), false);
+  module.register_parameter("spare", at::ones({4}), false);
+  module.register_parameter("rare", at::ones({3}), false);
+  module.define(forward);
+  return module;
+}
+
+}  // namespace
+
+void SaveModuleWithRareParameters(const std::string& path) {
+  ModuleWith(R"(
+    def forward(self, x):
+        y = torch.matmul(x, self.weight.t())
+        if bool(x[0, 0] > 5.0):
+            y = y + self.rare
+        return y
+  )").save(path);
+}
+
+void SaveNondeterministicModule(const std::string& path) {
+  ModuleWith(R"(
+    def forward(self, x):
+        y = torch.matmul(x, self.weight.t())
+        return y.put(torch.tensor([0]), torch.tensor([1.0]))
+  )").save(path);
+}
+
+}  // namespace tandem::trainer
