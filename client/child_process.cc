@@ -114,23 +114,32 @@ void ChildProcess::AwaitEnd() {
   siginfo_t info = {};
   while (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
   }
-  exit_kind_ = info.si_code;
-  exit_status_ = info.si_status;
-  ended_.Notify();
+  {
+    const absl::MutexLock lock(&mutex_);
+    end_ = End{info.si_code, info.si_status};
+  }
   if (options_.on_exit) options_.on_exit();
 }
 
 void ChildProcess::Stop(absl::Duration grace) {
-  if (!has_ended()) kill(pid_, SIGTERM);
-  if (!ended_.WaitForNotificationWithTimeout(grace)) kill(-pid_, SIGKILL);
-  ended_.WaitForNotification();
+  const auto ended = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return end_.has_value(); };
+  const absl::MutexLock lock(&mutex_);
+  if (!end_) kill(pid_, SIGTERM);
+  if (!mutex_.AwaitWithTimeout(absl::Condition(&ended), grace)) kill(-pid_, SIGKILL);
+  mutex_.Await(absl::Condition(&ended));
+}
+
+bool ChildProcess::has_ended() const {
+  const absl::MutexLock lock(&mutex_);
+  return end_.has_value();
 }
 
 std::string ChildProcess::Obituary() const {
+  const absl::MutexLock lock(&mutex_);
   const std::string name = std::filesystem::path(options_.command.front()).filename().string();
-  const std::string how = exit_kind_ == CLD_EXITED ? "exited with code " : "was ended by signal ";
+  const std::string how = end_->kind == CLD_EXITED ? "exited with code " : "was ended by signal ";
   const auto lines = LastLines(options_.output_file);
-  return absl::StrCat(name, " ", how, exit_status_, lines.empty() ? "" : "; its last lines:\n    ",
+  return absl::StrCat(name, " ", how, end_->status, lines.empty() ? "" : "; its last lines:\n    ",
                       absl::StrJoin(lines, "\n    "));
 }
 

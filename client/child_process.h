@@ -4,12 +4,14 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/notification.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 
 namespace tandem::client {
@@ -34,22 +36,26 @@ class ChildProcess {
   // Kills what is still there, and waits for it.
   ~ChildProcess();
 
-  bool has_ended() const { return ended_.HasBeenNotified(); }
+  bool has_ended() const;
   // Asks it to end, and after `grace` makes it. Returns when it has ended.
   void Stop(absl::Duration grace);
   // The program's name, how it ended and the last lines it wrote. Only after it has ended.
   std::string Obituary() const;
 
  private:
+  // As waitid says.
+  struct End {
+    int kind = 0;
+    int status = 0;
+  };
+
   ChildProcess(pid_t pid, Options options);
   void AwaitEnd();
 
   const pid_t pid_;
   const Options options_;
-  // How it ended, as waitid says. Written before ended_ is notified.
-  int exit_kind_ = 0;
-  int exit_status_ = 0;
-  absl::Notification ended_;
+  mutable absl::Mutex mutex_;
+  std::optional<End> end_ ABSL_GUARDED_BY(mutex_);  // set once
   std::thread waiter_;
 };
 

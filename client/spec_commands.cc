@@ -1,6 +1,4 @@
 // `tandem check` and `explain`: about specifications; no coordinator is needed.
-#include <google/protobuf/struct.pb.h>
-
 #include <memory>
 
 #include "absl/strings/match.h"
@@ -12,6 +10,7 @@
 #include "common/spec/reference.h"
 #include "common/spec/spec.h"
 #include "common/spec/yaml_writer.h"
+#include "tandem/v1/client.pb.h"
 
 namespace tandem::client {
 namespace {
@@ -44,23 +43,23 @@ absl::Status NoSuchKey(const std::string& key) {
       absl::StrCat("there is no key ", key, like.empty() ? "; `tandem explain` lists them" : hint));
 }
 
-google::protobuf::ListValue AsList(const std::vector<spec::KeyReference>& keys) {
-  google::protobuf::ListValue list;
+v1::KeyReferences AsMessage(const std::vector<spec::KeyReference>& keys) {
+  v1::KeyReferences message;
   for (const spec::KeyReference& key : keys) {
-    auto& fields = *list.add_values()->mutable_struct_value()->mutable_fields();
-    fields["key"].set_string_value(key.key);
-    fields["type"].set_string_value(key.type);
-    fields["default"].set_string_value(key.default_text);
-    fields["limits"].set_string_value(key.limits);
-    fields["help"].set_string_value(key.help);
+    v1::KeyReference& reference = *message.add_keys();
+    reference.set_key(key.key);
+    reference.set_type(key.type);
+    reference.set_default_(key.default_text);
+    reference.set_limits(key.limits);
+    reference.set_help(key.help);
   }
-  return list;
+  return message;
 }
 
 absl::StatusOr<ExitCode> Explain(Context* context, const std::string& key, bool markdown) {
   const auto keys = spec::KeysUnder(key);
   if (keys.empty()) return NoSuchKey(key);
-  context->Answer(AsList(keys),
+  context->Answer(AsMessage(keys),
                   [&] { return markdown ? spec::ReferenceMarkdown() : spec::ReferenceText(keys); });
   return ExitCode::kSuccess;
 }
