@@ -4,7 +4,8 @@
 #include <vector>
 
 #include "worker/ddp/named_tensor.h"
-#include "worker/model/loss_scaler.h"
+#include "worker/model/precision.h"
+#include "worker/trainer/mistakes.h"
 #include "worker/trainer/workload.h"
 
 namespace tandem::trainer {
@@ -16,27 +17,28 @@ class ParameterUpdate {
   // What was done.
   struct Report {
     double learning_rate = 0;
-    double gradient_norm = 0;  // before clipping
-    bool skipped = false;      // the gradient was not finite (fp16 only)
+    double gradient_norm = 0;  // before clipping; 0 where nobody asked for it
   };
 
-  // `workload` outlives it. `gradient_factor`: see Mistakes.
-  ParameterUpdate(Workload& workload, double gradient_factor);
+  // Both outlive it. `measure_norm`: also where it is not clipped.
+  ParameterUpdate(Workload& workload, const Mistakes& mistakes, bool measure_norm);
 
-  // The factor that each loss is multiplied by before backward; 1 but for fp16.
-  double loss_scale() const { return scaler_.scale(); }
-  const model::LossScaler& scaler() const { return scaler_; }
-  void Restore(const model::LossScaler& scaler) { scaler_ = scaler; }
+  // What each loss is multiplied by before backward: 1 unless the precision is fp16.
+  double loss_scale() const { return scales_loss_ ? scaler_.scale() : 1; }
+  const model::LossScaler::State& scaler_state() const { return scaler_.state(); }
+  void Restore(const model::LossScaler::State& state) { scaler_ = model::LossScaler(state); }
 
-  // `step` counts from 0.
+  // `step` counts from 0. Under fp16 a gradient that is not finite leaves everything as it was.
   Report Apply(uint64_t step);
 
  private:
   void MultiplyGradients(double factor);
 
   Workload& workload_;
-  const double gradient_factor_;
+  const Mistakes& mistakes_;
   const std::vector<ddp::NamedTensor> parameters_;
+  const bool measure_norm_;
+  const bool scales_loss_;
   model::LossScaler scaler_;
 };
 

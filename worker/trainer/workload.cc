@@ -3,9 +3,11 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "common/spec/spec.h"
 #include "common/version.h"
 #include "worker/data/open_dataset.h"
+#include "worker/ddp/parameter_digest.h"
 #include "worker/ddp/sha256.h"
 #include "worker/model/optimizer.h"
 #include "worker/trainer/versions.h"
@@ -13,46 +15,85 @@
 namespace tandem::trainer {
 namespace {
 
-absl::StatusOr<data::Split> SplitData(const v1::JobSpec& spec, int64_t samples) {
-  if (!spec.has_evaluate()) return data::TrainOnAll(samples);
-  return data::HoldOut(samples, spec.evaluate().holdout(), spec.seed());
+// Samples of their own to measure on, or null.
+absl::StatusOr<std::unique_ptr<data::Dataset>> OpenHeldOut(const v1::JobSpec& spec,
+                                                           const data::SampleShape& shape) {
+  if (!spec.evaluate().has_data()) return nullptr;
+  auto held_out = data::OpenDataset(spec.evaluate().data(), spec.seed());
+  if (!held_out.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("evaluate.", held_out.status().message()));
+  }
+  if ((*held_out)->shape() == shape) return held_out;
+  return absl::InvalidArgumentError(
+      "evaluate.data: its samples have another shape or other classes than those of data");
+}
+
+absl::StatusOr<data::Split> SplitData(const v1::JobSpec& spec, int64_t samples,
+                                      const data::Dataset* held_out) {
+  if (spec.evaluate().has_holdout()) {
+    return data::HoldOut(samples, spec.evaluate().holdout(), spec.seed());
+  }
+  data::Split split = data::TrainOnAll(samples);
+  if (held_out != nullptr) split.held_out = data::TrainOnAll(held_out->size()).training;
+  return split;
 }
 
 }  // namespace
 
-absl::StatusOr<Workload> LoadWorkload(const v1::JobSpec& spec) {
-  if (absl::Status status = spec::Validate(spec); !status.ok()) return status;
+absl::StatusOr<Workload> LoadWorkload(const v1::JobSpec& asked_for, const Mistakes& mistakes) {
+  if (absl::Status status = spec::Validate(asked_for); !status.ok()) return status;
+  const v1::JobSpec spec = mistakes.InJob(asked_for);
   auto dataset = data::OpenDataset(spec.data(), spec.seed());
   if (!dataset.ok()) return dataset.status();
-  absl::StatusOr<data::Split> split = SplitData(spec, (*dataset)->size());
+  auto held_out = OpenHeldOut(spec, (*dataset)->shape());
+  if (!held_out.ok()) return held_out.status();
+  absl::StatusOr<data::Split> split = SplitData(spec, (*dataset)->size(), held_out->get());
   if (!split.ok()) return split.status();
-  auto sampler = data::Sampler::Create(spec, static_cast<int64_t>(split->training.size()));
+  auto sampler = data::Sampler::Create(mistakes.InOrder(spec),
+                                       static_cast<int64_t>(split->training.size()));
   if (!sampler.ok()) return sampler.status();
-  auto model = model::CreateModel(spec, (*dataset)->shape());
+  auto model = model::CreateModel(mistakes.InWeights(spec), (*dataset)->shape());
   if (!model.ok()) return model.status();
-  auto optimizer = model::CreateOptimizer(spec.optimizer(), **model);
+  auto optimizer = model::CreateOptimizer(spec.optimizer(), (*model)->Parameters());
   return Workload{spec,
                   *std::move(dataset),
+                  *std::move(held_out),
                   *std::move(split),
                   *std::move(sampler),
                   *std::move(model),
                   std::move(optimizer)};
 }
 
-std::vector<ddp::NamedTensor> ParametersOf(const model::Model& model) {
-  std::vector<ddp::NamedTensor> parameters;
-  for (const auto& item : model.named_parameters())
-    parameters.push_back({item.key(), item.value()});
-  return parameters;
+std::vector<ddp::NamedTensor> OptimizerStateOf(const Workload& workload) {
+  return model::OptimizerState(*workload.optimizer, workload.model->Parameters());
+}
+
+std::vector<ddp::NamedTensor> TensorsOf(const Workload& workload) {
+  std::vector<ddp::NamedTensor> tensors = workload.model->Parameters();
+  for (auto& buffer : workload.model->Buffers()) tensors.push_back(std::move(buffer));
+  for (auto& state : OptimizerStateOf(workload)) tensors.push_back(std::move(state));
+  return tensors;
+}
+
+std::string DigestOf(const model::Model& model) {
+  std::vector<ddp::NamedTensor> tensors = model.Parameters();
+  for (auto& buffer : model.Buffers()) tensors.push_back(std::move(buffer));
+  return ddp::ParameterDigest(tensors);
+}
+
+checkpoint::TrainingIdentity IdentityOf(const Workload& workload) {
+  const std::string build = absl::StrCat("tandem ", kVersion, ", ", LibraryVersions());
+  return {workload.spec, workload.dataset->fingerprint(), build, KindOfCpu()};
 }
 
 uint64_t HashOf(const Workload& workload) {
+  const checkpoint::TrainingIdentity identity = IdentityOf(workload);
   ddp::Sha256 sha256;
-  sha256.AddText(workload.spec.SerializeAsString());
-  sha256.AddText(workload.dataset->fingerprint());
-  sha256.AddText(kVersion);
-  sha256.AddText(LibraryVersions());
-  sha256.AddText(KindOfCpu());
+  sha256.AddText(identity.spec.SerializeAsString());
+  sha256.AddText(identity.data_fingerprint);
+  if (workload.held_out != nullptr) sha256.AddText(workload.held_out->fingerprint());
+  sha256.AddText(identity.build);
+  sha256.AddText(identity.device);
   const ddp::Sha256::Digest digest = sha256.Finish();
   uint64_t hash = 0;
   std::memcpy(&hash, digest.data(), sizeof(hash));

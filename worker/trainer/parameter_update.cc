@@ -1,0 +1,47 @@
+#include "worker/trainer/parameter_update.h"
+
+#include <cmath>
+
+#include "worker/model/clip.h"
+#include "worker/model/optimizer.h"
+#include "worker/model/schedule.h"
+
+namespace tandem::trainer {
+
+ParameterUpdate::ParameterUpdate(Workload& workload, const Mistakes& mistakes, bool measure_norm)
+    : workload_(workload),
+      mistakes_(mistakes),
+      parameters_(workload.model->Parameters()),
+      measure_norm_(measure_norm),
+      scales_loss_(workload.spec.precision() == v1::PRECISION_FP16) {}
+
+ParameterUpdate::Report ParameterUpdate::Apply(uint64_t step) {
+  const v1::JobSpec& spec = workload_.spec;
+  Report report;
+  report.learning_rate = model::LearningRateAt(spec, step, workload_.sampler.total_steps());
+  MultiplyGradients(mistakes_.GradientFactor() / loss_scale());
+  if (measure_norm_ || scales_loss_ || spec.has_clip_norm()) {
+    report.gradient_norm = model::GradientNorm(parameters_);
+  }
+  if (scales_loss_) {
+    const bool is_finite = std::isfinite(report.gradient_norm);
+    scaler_.Update(is_finite);
+    if (!is_finite) return report;
+  }
+  if (spec.has_clip_norm()) {
+    model::ClipGradients(parameters_, report.gradient_norm, spec.clip_norm());
+  }
+  model::SetLearningRate(*workload_.optimizer, report.learning_rate);
+  workload_.optimizer->step();
+  return report;
+}
+
+void ParameterUpdate::MultiplyGradients(double factor) {
+  if (factor == 1) return;
+  for (const ddp::NamedTensor& parameter : parameters_) {
+    at::Tensor& gradient = parameter.tensor.mutable_grad();
+    if (gradient.defined()) gradient.mul_(factor);
+  }
+}
+
+}  // namespace tandem::trainer
