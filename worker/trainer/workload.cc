@@ -30,20 +30,13 @@ absl::StatusOr<Workload> LoadWorkload(const v1::JobSpec& spec) {
   if (!sampler.ok()) return sampler.status();
   auto model = model::CreateModel(spec, (*dataset)->shape());
   if (!model.ok()) return model.status();
-  auto optimizer = model::CreateOptimizer(spec.optimizer(), **model);
+  auto optimizer = model::CreateOptimizer(spec.optimizer(), (*model)->Parameters());
   return Workload{spec,
                   *std::move(dataset),
                   *std::move(split),
                   *std::move(sampler),
                   *std::move(model),
                   std::move(optimizer)};
-}
-
-std::vector<ddp::NamedTensor> ParametersOf(const model::Model& model) {
-  std::vector<ddp::NamedTensor> parameters;
-  for (const auto& item : model.named_parameters())
-    parameters.push_back({item.key(), item.value()});
-  return parameters;
 }
 
 uint64_t HashOf(const Workload& workload) {

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "tandem/v1/spec.pb.h"
@@ -11,7 +10,6 @@
 #include "worker/data/dataset.h"
 #include "worker/data/holdout.h"
 #include "worker/data/sampler.h"
-#include "worker/ddp/named_tensor.h"
 #include "worker/model/model.h"
 
 namespace tandem::trainer {
@@ -23,16 +21,13 @@ struct Workload {
   std::unique_ptr<data::Dataset> dataset;
   data::Split split;
   data::Sampler sampler;  // over split.training
-  std::shared_ptr<model::Model> model;
+  std::unique_ptr<model::Model> model;
   std::unique_ptr<torch::optim::Optimizer> optimizer;
 };
 
 // Reads the data and builds the model.
 //   InvalidArgument  the job cannot be trained as written: a key, or a place in a file, is named.
 absl::StatusOr<Workload> LoadWorkload(const v1::JobSpec& spec);
-
-// All parameters of the model, in order of registration.
-std::vector<ddp::NamedTensor> ParametersOf(const model::Model& model);
 
 // Of everything that all ranks must agree on: the specification, the data, the build.
 uint64_t HashOf(const Workload& workload);
