@@ -23,7 +23,7 @@ int64_t SamplesPerRank(const v1::JobSpec& spec, LogicalRange range) {
 
 int64_t ParameterCount(const model::Model& model) {
   int64_t count = 0;
-  for (const at::Tensor& parameter : model.parameters()) count += parameter.numel();
+  for (const auto& parameter : model.Parameters()) count += parameter.tensor.numel();
   return count;
 }
 

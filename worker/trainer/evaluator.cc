@@ -10,9 +10,9 @@ namespace tandem::trainer {
 
 absl::StatusOr<v1::Evaluation> Evaluator::Measure(uint64_t step) {
   std::vector<std::optional<ddp::Tally>> leaves;
-  workload_.model->eval();
+  workload_.model->SetTraining(false);
   for (uint32_t l = range_.begin; l < range_.end; ++l) leaves.push_back(MeasureLogicalRank(l));
-  workload_.model->train();
+  workload_.model->SetTraining(true);
   tallies_.Start(ddp::TallyUse::kEvaluation, step, leaves);
   const absl::StatusOr<ddp::Tally> total = tallies_.Wait();
   if (!total.ok()) return total.status();
@@ -44,8 +44,8 @@ ddp::Tally Evaluator::MeasureChunk(data::Range chunk) const {
   const auto samples =
       absl::MakeConstSpan(workload_.split.held_out).subspan(chunk.begin, chunk.size());
   const model::Outcome outcome = workload_.model->Forward(workload_.dataset->MakeBatch(samples));
-  return {outcome.loss_sum.item<double>(), outcome.count,
-          static_cast<uint64_t>(outcome.correct.item<int64_t>())};
+  const int64_t correct = outcome.correct.defined() ? outcome.correct.item<int64_t>() : 0;
+  return {outcome.loss_sum.item<double>(), outcome.count, static_cast<uint64_t>(correct)};
 }
 
 }  // namespace tandem::trainer

@@ -1,6 +1,7 @@
 #include "worker/trainer/parameter_update.h"
 
 #include <cmath>
+#include <limits>
 
 #include "worker/model/clip.h"
 #include "worker/model/optimizer.h"
@@ -18,18 +19,19 @@ ParameterUpdate::ParameterUpdate(Workload& workload, const Mistakes& mistakes, b
 ParameterUpdate::Report ParameterUpdate::Apply(uint64_t step) {
   const v1::JobSpec& spec = workload_.spec;
   Report report;
-  report.learning_rate = model::LearningRateAt(spec, step, workload_.sampler.total_steps());
+  report.learning_rate = model::BaseLearningRate(spec) *
+                         model::LearningRateFactor(spec.schedule(), step,
+                                                   workload_.sampler.total_steps());
   MultiplyGradients(mistakes_.GradientFactor() / loss_scale());
   if (measure_norm_ || scales_loss_ || spec.has_clip_norm()) {
-    report.gradient_norm = model::GradientNorm(parameters_);
+    constexpr double kAny = std::numeric_limits<double>::infinity();
+    const double longest = spec.has_clip_norm() ? spec.clip_norm() : kAny;
+    report.gradient_norm = model::ClipByNorm(parameters_, longest);
   }
   if (scales_loss_) {
     const bool is_finite = std::isfinite(report.gradient_norm);
     scaler_.Update(is_finite);
     if (!is_finite) return report;
-  }
-  if (spec.has_clip_norm()) {
-    model::ClipGradients(parameters_, report.gradient_norm, spec.clip_norm());
   }
   model::SetLearningRate(*workload_.optimizer, report.learning_rate);
   workload_.optimizer->step();

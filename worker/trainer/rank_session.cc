@@ -131,7 +131,7 @@ class RankSession {
     ddp::GradientReducerOptions options;
     options.logical_ranks = assignment_.spec().logical_ranks();
     options.job_hash = HashOf(*workload_);
-    const std::vector<ddp::NamedTensor> parameters = ParametersOf(*workload_->model);
+    const std::vector<ddp::NamedTensor> parameters = workload_->model->Parameters();
     auto reducer = ddp::GradientReducer::Create(*transport_, parameters, options);
     if (!reducer.ok()) return reducer.status();
     ddp::LeafTallies tallies(*transport_, options.logical_ranks, options.job_hash);
@@ -168,7 +168,7 @@ class RankSession {
     page_.Set({workload_->sampler.total_steps(), v1::PHASE_DONE});
     v1::TrainerToAgent message;
     message.mutable_finished()->set_parameter_digest(
-        ddp::ParameterDigest(ParametersOf(*workload_->model)));
+        ddp::ParameterDigest(workload_->model->Parameters()));
     return agent_.Send(message);
   }
 
