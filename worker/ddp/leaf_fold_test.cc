@@ -24,7 +24,8 @@ Values Combine(const Values& left, const Values& right) {
 
 Leaves EightLeaves() {
   Leaves leaves;
-  for (int i = 0; i < 8; ++i) leaves.push_back(Values{3.0 + i, 1.0 / (7.0 + i * i), 0.1 * i});
+  for (int i = 0; i < 8; ++i)
+    leaves.push_back(Values{3.0 + i, i * i + 1.0 / (7.0 + i * i), 0.1 * i});
   leaves[2].reset();
   leaves[5].reset();
   return leaves;
