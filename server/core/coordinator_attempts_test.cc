@@ -332,6 +332,18 @@ TEST_F(TwoRanks, Progress_OfRankZero_IsShownRecordedAndCounted) {
   EXPECT_THAT(All<JobChanged>(), SizeIs(1));
 }
 
+TEST_F(TwoRanks, Progress_Checkpoint_IsToBeOnDiskBeforeItIsShown) {
+  PrepareAll("j");
+  Save("j", 3);
+  EXPECT_EQ(job("j").checkpoint().step(), 3U);
+  EXPECT_EQ(All<PersistJob>().at(0).record.job().checkpoint().step(), 3U);
+  EXPECT_THAT(All<JobChanged>(), SizeIs(1));
+  Save("j", 3);
+  EXPECT_THAT(All<PersistJob>(), IsEmpty());
+  Restart();
+  EXPECT_EQ(job("j").checkpoint().step(), 3U);
+}
+
 TEST_F(TwoRanks, Progress_OfAnotherRankOrBeforeTheStart_ChangesNothing) {
   Progress("j", 3);
   EXPECT_THAT(effects, IsEmpty());
