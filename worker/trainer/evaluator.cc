@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ATen/core/grad_mode.h"
+#include "worker/model/precision.h"
 
 namespace tandem::trainer {
 
@@ -20,7 +21,9 @@ absl::StatusOr<v1::Evaluation> Evaluator::Measure(uint64_t step) {
   v1::Evaluation evaluation;
   evaluation.set_step(step);
   evaluation.set_loss(total->loss_sum / count);
-  evaluation.set_accuracy(static_cast<double>(total->correct) / count);
+  if (workload_.dataset->shape().classes > 0) {
+    evaluation.set_accuracy(static_cast<double>(total->correct) / count);
+  }
   evaluation.set_samples(total->count);
   return evaluation;
 }
@@ -43,7 +46,10 @@ ddp::Tally Evaluator::MeasureChunk(data::Range chunk) const {
   const at::NoGradGuard no_grad;
   const auto samples =
       absl::MakeConstSpan(workload_.split.held_out).subspan(chunk.begin, chunk.size());
-  const model::Outcome outcome = workload_.model->Forward(workload_.dataset->MakeBatch(samples));
+  const data::Dataset& dataset =
+      workload_.held_out == nullptr ? *workload_.dataset : *workload_.held_out;
+  const model::PrecisionGuard precision(workload_.spec.precision());
+  const model::Outcome outcome = workload_.model->Forward(dataset.MakeBatch(samples));
   const int64_t correct = outcome.correct.defined() ? outcome.correct.item<int64_t>() : 0;
   return {outcome.loss_sum.item<double>(), outcome.count, static_cast<uint64_t>(correct)};
 }
