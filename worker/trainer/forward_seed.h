@@ -23,8 +23,8 @@ using ForwardSeed = std::function<uint64_t(const ForwardPass&)>;
 // Blind to the rank, so that dropout is the same at every world size. LibTorch's generator takes the
 // low 32 bits, so two passes of a long job may share a mask by chance; no two are meant to.
 inline uint64_t SeedByLogicalRank(const ForwardPass& pass) {
-  return MixKeys(RandomUse::kForward, pass.job_seed, pass.step,
-                 uint64_t{pass.logical_rank.value()}, pass.segment);
+  return MixKeys(RandomUse::kForward, pass.job_seed, pass.step, uint64_t{pass.logical_rank.value()},
+                 pass.segment);
 }
 
 }  // namespace tandem::trainer

@@ -19,9 +19,9 @@ ParameterUpdate::ParameterUpdate(Workload& workload, const Mistakes& mistakes, b
 ParameterUpdate::Report ParameterUpdate::Apply(uint64_t step) {
   const v1::JobSpec& spec = workload_.spec;
   Report report;
-  report.learning_rate = model::BaseLearningRate(spec) *
-                         model::LearningRateFactor(spec.schedule(), step,
-                                                   workload_.sampler.total_steps());
+  report.learning_rate =
+      model::BaseLearningRate(spec) *
+      model::LearningRateFactor(spec.schedule(), step, workload_.sampler.total_steps());
   MultiplyGradients(mistakes_.GradientFactor() / loss_scale());
   if (measure_norm_ || scales_loss_ || spec.has_clip_norm()) {
     constexpr double kAny = std::numeric_limits<double>::infinity();

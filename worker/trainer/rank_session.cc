@@ -81,8 +81,8 @@ class RankSession {
     absl::StatusOr<v1::Prepare> assignment = agent_.AwaitPrepare();
     if (!assignment.ok()) return assignment.status();
     assignment_ = *std::move(assignment);
-    mistakes_.emplace(assignment_.spec().unsafe(), assignment_.job_id(),
-                      Rank(assignment_.rank()), assignment_.world_size());
+    mistakes_.emplace(assignment_.spec().unsafe(), assignment_.job_id(), Rank(assignment_.rank()),
+                      assignment_.world_size());
     ConfigureKernels(mistakes_->InJob(assignment_.spec()));
     if (absl::Status status = LoadTraining(); !status.ok()) return status;
     PrintEnvironment(assignment_, *workload_, std::cout);

@@ -27,8 +27,7 @@ absl::Status Restore(const std::string& path, Workload& workload, ParameterUpdat
 
 }  // namespace
 
-absl::StatusOr<checkpoint::TrainingState> BeginningOf(Workload& workload,
-                                                      ParameterUpdate& update) {
+absl::StatusOr<checkpoint::TrainingState> BeginningOf(Workload& workload, ParameterUpdate& update) {
   checkpoint::TrainingState state;
   state.parameters = workload.model->Parameters();
   state.buffers = workload.model->Buffers();

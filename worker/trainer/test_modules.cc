@@ -24,7 +24,8 @@ void SaveModuleWithRareParameters(const std::string& path) {
         if bool(x[0, 0] > 5.0):
             y = y + self.rare
         return y
-  )").save(path);
+  )")
+      .save(path);
 }
 
 void SaveNondeterministicModule(const std::string& path) {
@@ -32,7 +33,8 @@ void SaveNondeterministicModule(const std::string& path) {
     def forward(self, x):
         y = torch.matmul(x, self.weight.t())
         return y.put(torch.tensor([0]), torch.tensor([1.0]))
-  )").save(path);
+  )")
+      .save(path);
 }
 
 }  // namespace tandem::trainer

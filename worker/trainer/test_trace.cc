@@ -18,15 +18,4 @@ RankTrace ReadTrace(const std::string& folder, uint32_t rank) {
   return trace;
 }
 
-std::vector<std::string> TensorsByStep(const RankTrace& trace) {
-  std::vector<std::string> texts;
-  for (const v1::StepTrace& step : trace.steps) {
-    std::string& text = texts.emplace_back();
-    for (const v1::TensorDigest& tensor : step.tensors()) {
-      absl::StrAppend(&text, tensor.name(), " ", tensor.sha256(), "\n");
-    }
-  }
-  return texts;
-}
-
 }  // namespace tandem::trainer

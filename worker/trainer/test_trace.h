@@ -16,7 +16,4 @@ struct RankTrace {
 // Reads FOLDER/rank-RANK.trace as far as it goes.
 RankTrace ReadTrace(const std::string& folder, uint32_t rank);
 
-// Parameters, buffers and state of the optimizer after each step, as one text a step to compare.
-std::vector<std::string> TensorsByStep(const RankTrace& trace);
-
 }  // namespace tandem::trainer

@@ -24,8 +24,8 @@ class TrainingLoop {
     PassParts pass;
     ddp::Transport& transport;
     ParameterUpdate& update;
-    checkpoint::TrainingState& state;                 // as restored; kept up to date
-    checkpoint::CheckpointWriter* writer = nullptr;   // rank 0's, if the training is saved
+    checkpoint::TrainingState& state;                // as restored; kept up to date
+    checkpoint::CheckpointWriter* writer = nullptr;  // rank 0's, if the training is saved
     std::vector<TrainingObserver*> observers;
   };
 

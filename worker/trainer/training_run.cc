@@ -87,22 +87,21 @@ absl::Status Train(const TrainingRun& run, ddp::Transport& transport) {
   auto writer = MakeWriter(run);
   auto tracer = MakeTracer(run, (*reducer)->range());
   if (!tracer.ok()) return tracer.status();
-  absl::Status status = RunLoop(
-      run, {.pass = {.workload = run.workload,
-                     .reducer = **reducer,
-                     .tallies = tallies,
-                     .fold = fold,
-                     .shares = shares,
-                     .position = run.position,
-                     .mistakes = run.mistakes,
-                     .hooks = run.hooks,
-                     .rank = Rank(run.assignment.rank()),
-                     .tracer = tracer->get()},
-            .transport = transport,
-            .update = run.update,
-            .state = run.state,
-            .writer = writer ? &*writer : nullptr,
-            .observers = {}});
+  absl::Status status = RunLoop(run, {.pass = {.workload = run.workload,
+                                               .reducer = **reducer,
+                                               .tallies = tallies,
+                                               .fold = fold,
+                                               .shares = shares,
+                                               .position = run.position,
+                                               .mistakes = run.mistakes,
+                                               .hooks = run.hooks,
+                                               .rank = Rank(run.assignment.rank()),
+                                               .tracer = tracer->get()},
+                                      .transport = transport,
+                                      .update = run.update,
+                                      .state = run.state,
+                                      .writer = writer ? &*writer : nullptr,
+                                      .observers = {}});
   if (status.ok()) std::move(abort).Cancel();
   return status;
 }

@@ -49,8 +49,8 @@ absl::StatusOr<Workload> LoadWorkload(const v1::JobSpec& asked_for, const Mistak
   if (!held_out.ok()) return held_out.status();
   absl::StatusOr<data::Split> split = SplitData(spec, (*dataset)->size(), held_out->get());
   if (!split.ok()) return split.status();
-  auto sampler = data::Sampler::Create(mistakes.InOrder(spec),
-                                       static_cast<int64_t>(split->training.size()));
+  auto sampler =
+      data::Sampler::Create(mistakes.InOrder(spec), static_cast<int64_t>(split->training.size()));
   if (!sampler.ok()) return sampler.status();
   auto model = model::CreateModel(mistakes.InWeights(spec), (*dataset)->shape());
   if (!model.ok()) return model.status();

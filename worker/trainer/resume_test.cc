@@ -1,0 +1,174 @@
+// A training that was cut off anywhere goes on from its last checkpoint, with another number of ranks,
+// to the same bits.
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/spec/spec.h"
+#include "common/temporary_folder.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "worker/trainer/test_agent.h"
+#include "worker/trainer/test_job.h"
+#include "worker/trainer/test_modules.h"
+
+namespace tandem::trainer {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+constexpr uint64_t kSteps = 14;
+
+class ResumeTest : public ::testing::Test {
+ protected:
+  // 6 steps an epoch, saved after every fourth.
+  v1::JobSpec Job() const {
+    v1::JobSpec spec = SmallJob();
+    spec.clear_epochs();
+    spec.clear_evaluate();
+    spec.set_steps(kSteps);
+    spec.mutable_checkpoint()->set_dir(folder_.path());
+    spec.mutable_checkpoint()->set_every_steps(4);
+    spec::FillDefaults(&spec);
+    return spec;
+  }
+  v1::JobSpec Resumed() const {
+    v1::JobSpec spec = Job();
+    spec.set_resume_from(folder_.path());
+    return spec;
+  }
+  // Records of all ranks; of those that died, as far as they came.
+  std::vector<RankRecord> RunAndDie(const v1::JobSpec& spec, const std::string& place,
+                                    uint32_t world_size) const {
+    setenv("TANDEM_DIE_AT", place.c_str(), 1);
+    std::vector<RankRecord> records = RunJob(DYING_TRAINER, spec, world_size);
+    unsetenv("TANDEM_DIE_AT");
+    return records;
+  }
+  // What a rank says that is to go on from the folder with `spec`.
+  std::string Refusal(const v1::JobSpec& spec) const {
+    TestTrainer trainer(TRAINER, PrepareFor(spec, 0, 1));
+    const RankRecord record = Record(trainer);
+    EXPECT_TRUE(record.failure) << record.output;
+    EXPECT_EQ(record.failure->code(), v1::CAUSE_CODE_BAD_INPUT);
+    return record.failure->message();
+  }
+
+  const TemporaryFolder folder_ = *TemporaryFolder::Create("tandem-resume");
+};
+
+// The samples after `step`.
+std::vector<std::string> After(uint64_t step, const RankRecord& record) {
+  return {record.samples.begin() + static_cast<int64_t>(step), record.samples.end()};
+}
+
+class CutOff : public ResumeTest, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(CutOff, InThisPhase_ResumedOnOtherWorldSize_SameBitsAsNeverStopped) {
+  const RankRecord whole = RunJob(TRAINER, Job(), 2)[0];
+  std::filesystem::remove_all(folder_.path());
+  // After the checkpoint of step 8, in the second epoch.
+  const auto dead = RunAndDie(Job(), absl::StrCat(GetParam(), ":9"), 3);
+  EXPECT_EQ(dead[0].exit_code, -SIGKILL);
+  const RankRecord resumed = RunJob(TRAINER, Resumed(), 4)[0];
+  EXPECT_FALSE(resumed.failure) << resumed.failure->message();
+  EXPECT_EQ(resumed.digest, whole.digest);
+  EXPECT_EQ(resumed.samples, After(8, whole));
+}
+
+INSTANTIATE_TEST_SUITE_P(Phases, CutOff,
+                         ::testing::Values("PHASE_DATA", "PHASE_FORWARD", "PHASE_BACKWARD",
+                                           "PHASE_REDUCE", "PHASE_OPTIMIZER"),
+                         [](const auto& info) { return std::string(info.param); });
+
+// Step 12 is to be saved, and is not: step 8 is what is left.
+TEST_F(ResumeTest, CutOffBeforeACheckpointIsWhole_GoesOnFromTheOneBefore) {
+  const RankRecord whole = RunJob(TRAINER, Job(), 1)[0];
+  std::filesystem::remove_all(folder_.path());
+  RunAndDie(Job(), "PHASE_CHECKPOINT:12", 2);
+  const RankRecord resumed = RunJob(TRAINER, Resumed(), 3)[0];
+  EXPECT_EQ(resumed.digest, whole.digest);
+  EXPECT_EQ(resumed.samples, After(8, whole));
+}
+
+// The control of all of these: from another state it ends elsewhere.
+TEST_F(ResumeTest, StateOfOptimizerLost_IsNoticed) {
+  const RankRecord whole = RunJob(TRAINER, Job(), 1)[0];
+  v1::JobSpec other = Job();
+  other.mutable_optimizer()->mutable_adamw()->set_beta2(0.9);
+  EXPECT_NE(RunJob(TRAINER, other, 1)[0].digest, whole.digest);
+}
+
+TEST_F(ResumeTest, SavedAtTheEnd_HasNothingLeftAndTheSameDigest) {
+  const RankRecord whole = RunJob(TRAINER, Job(), 2)[0];
+  const RankRecord again = RunJob(TRAINER, Resumed(), 1)[0];
+  EXPECT_FALSE(again.failure) << again.failure->message();
+  EXPECT_EQ(again.digest, whole.digest);
+  EXPECT_THAT(again.samples, IsEmpty());
+}
+
+TEST_F(ResumeTest, LongerJob_GoesOnAfterTheEnd) {
+  v1::JobSpec longer = Job();
+  longer.set_steps(kSteps + 5);
+  const RankRecord whole = RunJob(TRAINER, longer, 1)[0];
+  std::filesystem::remove_all(folder_.path());
+  RunJob(TRAINER, Job(), 2);
+  longer.set_resume_from(folder_.path());
+  const RankRecord resumed = RunJob(TRAINER, longer, 4)[0];
+  EXPECT_EQ(resumed.digest, whole.digest);
+  EXPECT_EQ(resumed.samples, After(kSteps, whole));
+}
+
+TEST_F(ResumeTest, Progress_NamesTheNewestCheckpoint) {
+  const RankRecord record = RunJob(TRAINER, Job(), 2)[0];
+  v1::CheckpointFile newest;
+  for (const v1::RankProgress& message : record.messages) {
+    if (message.has_checkpoint()) newest = message.checkpoint();
+  }
+  EXPECT_EQ(newest.step(), kSteps);
+  EXPECT_TRUE(std::filesystem::exists(newest.path())) << newest.path();
+}
+
+TEST_F(ResumeTest, OtherJob_RefusedWithTheKey) {
+  RunJob(TRAINER, Job(), 1);
+  v1::JobSpec other = Resumed();
+  other.set_logical_ranks(8);
+  EXPECT_THAT(Refusal(other), HasSubstr("logical_ranks"));
+  other = Resumed();
+  other.set_threads_per_rank(2);
+  EXPECT_THAT(Refusal(other), HasSubstr("threads_per_rank"));
+  other = Resumed();
+  other.set_seed(6);
+  EXPECT_THAT(Refusal(other), HasSubstr("seed"));
+  other = Resumed();
+  other.mutable_data()->mutable_csv()->set_path(
+      WriteTestFile("other.csv",
+                    "1,2,3,4,5,0\n1,2,3,4,5,1\n5,4,3,2,1,2\n1,1,1,1,1,0\n"
+                    "1,2,3,4,5,0\n1,2,3,4,5,1\n5,4,3,2,1,2\n1,1,1,1,1,0\n"));
+  EXPECT_THAT(Refusal(other), HasSubstr("data"));
+  other = Resumed();
+  other.mutable_model()->mutable_mlp()->set_hidden(0, 34);
+  EXPECT_THAT(Refusal(other), HasSubstr("model.mlp.hidden"));
+}
+
+TEST_F(ResumeTest, NothingThere_RefusedWithTheKey) {
+  EXPECT_THAT(Refusal(Resumed()), StartsWith("resume_from: "));
+}
+
+TEST_F(ResumeTest, OperatorWithoutDeterministicKernel_FailsTheJobAndIsNamed) {
+  v1::JobSpec spec = Job();
+  const std::string path = WriteTestFile("put.pt", "");
+  SaveNondeterministicModule(path);
+  spec.mutable_model()->mutable_torchscript()->set_path(path);
+  const RankRecord record = RunJob(TRAINER, spec, 1)[0];
+  ASSERT_TRUE(record.failure);
+  EXPECT_THAT(record.failure->message(), HasSubstr("put"));
+  EXPECT_THAT(record.failure->message(), HasSubstr("deterministic"));
+}
+
+}  // namespace
+}  // namespace tandem::trainer
