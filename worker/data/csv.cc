@@ -1,12 +1,8 @@
 #include "worker/data/csv.h"
 
-#include <fcntl.h>
 #include <openssl/sha.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <system_error>
@@ -14,7 +10,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "common/file_descriptor.h"
+#include "common/read_file.h"
 
 namespace tandem::data {
 namespace {
@@ -145,28 +141,6 @@ class Parser {
   size_t label_column_ = 0;
   Table table_;
 };
-
-absl::Status CannotRead(const std::string& path, int error) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(path, ": cannot be read: ", std::generic_category().message(error)));
-}
-
-absl::StatusOr<std::string> ReadFile(const std::string& path) {
-  FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  struct stat info {};
-  if (!file.valid() || fstat(file.get(), &info) != 0) return CannotRead(path, errno);
-  if (!S_ISREG(info.st_mode)) return absl::InvalidArgumentError(path + ": is not a file");
-  std::string bytes(static_cast<size_t>(info.st_size), '\0');
-  size_t got = 0;
-  while (got < bytes.size()) {
-    const ssize_t n = read(file.get(), bytes.data() + got, bytes.size() - got);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return CannotRead(path, errno);
-    if (n == 0) return absl::InvalidArgumentError(path + ": became shorter while it was read");
-    got += static_cast<size_t>(n);
-  }
-  return bytes;
-}
 
 }  // namespace
 

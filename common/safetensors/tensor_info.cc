@@ -1,0 +1,36 @@
+#include "common/safetensors/tensor_info.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace tandem::safetensors {
+namespace {
+
+struct Dtype {
+  absl::string_view name;
+  uint64_t bytes;
+};
+
+constexpr Dtype kDtypes[] = {{"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"F8_E5M2", 1}, {"F8_E4M3", 1},
+                             {"U16", 2},  {"I16", 2}, {"F16", 2}, {"BF16", 2},    {"U32", 4},
+                             {"I32", 4},  {"F32", 4}, {"U64", 8}, {"I64", 8},     {"F64", 8}};
+
+}  // namespace
+
+std::optional<uint64_t> ElementBytes(absl::string_view dtype) {
+  const auto* found = std::find_if(std::begin(kDtypes), std::end(kDtypes),
+                                   [&](const Dtype& known) { return known.name == dtype; });
+  if (found == std::end(kDtypes)) return std::nullopt;
+  return found->bytes;
+}
+
+std::optional<uint64_t> TensorBytes(absl::string_view dtype, const std::vector<int64_t>& shape) {
+  std::optional<uint64_t> bytes = ElementBytes(dtype);
+  for (const int64_t size : shape) {
+    if (!bytes || size < 0) return std::nullopt;
+    if (__builtin_mul_overflow(*bytes, static_cast<uint64_t>(size), &*bytes)) return std::nullopt;
+  }
+  return bytes;
+}
+
+}  // namespace tandem::safetensors
