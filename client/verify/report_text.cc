@@ -140,7 +140,7 @@ std::string FormatVerification(const v1::Verification& verification, bool color)
 std::string FormatComparison(const v1::Comparison& comparison) {
   std::string text;
   if (comparison.verdict() == v1::VERDICT_BIT_EQUAL) {
-    text = absl::StrFormat("bit-equal: %s and %s have the same %s\n", comparison.first_job(),
+    text = absl::StrFormat("bit-equal: %s and %s over %s\n", comparison.first_job(),
                            comparison.other_job(), Counted(comparison.common_steps(), "step"));
   } else {
     const v1::Difference& difference = comparison.difference();
