@@ -11,6 +11,7 @@
 
 #include "ATen/Parallel.h"
 #include "absl/strings/str_cat.h"
+#include "c10/core/ScalarType.h"
 #include "common/frame.h"
 #include "worker/ddp/parameter_digest.h"
 #include "worker/trainer/versions.h"
@@ -24,6 +25,8 @@ void AddDigests(const std::vector<ddp::NamedTensor>& tensors, Trace* trace) {
     v1::TensorDigest& digest = *trace->add_tensors();
     digest.set_name(named.name);
     digest.set_sha256(ddp::ParameterDigest({&named, 1}));
+    digest.set_dtype(c10::getDtypeNames(named.tensor.scalar_type()).first);
+    digest.mutable_shape()->Add(named.tensor.sizes().begin(), named.tensor.sizes().end());
   }
 }
 

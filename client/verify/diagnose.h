@@ -1,0 +1,17 @@
+#pragma once
+
+#include <vector>
+
+#include "client/verify/causes.h"
+#include "tandem/v1/verify.pb.h"
+
+namespace tandem::verify {
+
+// What the evidence says about why two runs of different world sizes differ, the likeliest first.
+// Never empty: where nothing was found it says what was ruled out. Pure.
+std::vector<v1::Finding> Diagnose(const Pair& pair);
+
+// The same for two runs of one world size.
+v1::Finding DiagnoseRepetition(const Pair& pair);
+
+}  // namespace tandem::verify

@@ -1,0 +1,201 @@
+// `tandem verify`: trains one job on several numbers of workers and says whether that is one result.
+#include <algorithm>
+#include <fstream>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "client/commands.h"
+#include "client/local_cluster.h"
+#include "client/spec_options.h"
+#include "client/verify/difference.h"
+#include "client/verify/judge.h"
+#include "client/verify/plan.h"
+#include "client/verify/report_html.h"
+#include "client/verify/report_text.h"
+#include "client/verify/words.h"
+#include "client/verify_runs.h"
+#include "common/temporary_folder.h"
+
+namespace tandem::client {
+namespace {
+
+struct VerifyOptions {
+  SpecOptions spec;
+  std::vector<uint32_t> workers;
+  uint64_t steps = 20;
+  double tolerance = verify::JudgeOptions().tolerance;
+  std::string html_file;
+};
+
+// The runs of one verification, on a cluster of its own.
+class Verification {
+ public:
+  Verification(Context* context, v1::JobSpec controlled, std::vector<uint32_t> sizes)
+      : context_(*context), controlled_(std::move(controlled)), sizes_(std::move(sizes)) {}
+
+  // Nothing where a job failed, after saying so.
+  absl::StatusOr<std::optional<v1::Verification>> Execute(double tolerance) {
+    const absl::Status started = Start();
+    if (!started.ok()) return started;
+    const absl::Status trained = TrainAll();
+    if (!trained.ok()) return trained;
+    if (failed_) return std::nullopt;
+    v1::Verification verification = verify::Judge(evidence_, {level_, tolerance});
+    verification.set_name(controlled_.name());
+    verification.set_steps(controlled_.steps());
+    verification.set_logical_ranks(controlled_.logical_ranks());
+    verification.set_seed(controlled_.seed());
+    const absl::Status looked = LookAtValues(&verification);
+    if (!looked.ok()) return looked;
+    return verification;
+  }
+
+ private:
+  absl::Status Start() {
+    auto folder = TemporaryFolder::Create("tandem-verify");
+    if (!folder.ok()) return folder.status();
+    folder_ = std::make_unique<TemporaryFolder>(*std::move(folder));
+    const uint32_t slots = *std::max_element(sizes_.begin(), sizes_.end());
+    auto cluster = LocalCluster::Start({LocalCluster::FolderOfThisProgram(), slots}, &interrupts_);
+    if (!cluster.ok()) return cluster.status();
+    cluster_ = *std::move(cluster);
+    Connection::Options options;
+    options.address = cluster_->address();
+    auto connection = Connection::Open(options);
+    if (!connection.ok()) return connection.status();
+    connection_ = *std::move(connection);
+    return absl::OkStatus();
+  }
+
+  // The first size twice, to see whether it repeats itself.
+  absl::Status TrainAll() {
+    std::vector<uint32_t> sizes = sizes_;
+    sizes.insert(sizes.begin(), sizes.front());
+    for (uint32_t size : sizes) {
+      auto run = Train(NextSpec(size));
+      if (!run.ok() || failed_) return run.status();
+      evidence_.runs.push_back(*std::move(run));
+    }
+    return absl::OkStatus();
+  }
+
+  v1::JobSpec NextSpec(uint32_t workers) {
+    return verify::RunSpec(controlled_, workers, folder_->File(absl::StrCat("run-", ++runs_)));
+  }
+
+  absl::StatusOr<verify::Run> Train(const v1::JobSpec& spec) {
+    const absl::Time before = absl::Now();
+    auto training = TrainObserved(spec, {connection_.get(), &interrupts_, &progress_});
+    const absl::Status broken = cluster_->Failure();
+    if (!broken.ok()) return broken;
+    if (!training.ok()) return training.status();
+    level_ = training->job.receipt().level();
+    failed_ = !IsEvidence(training->job);
+    progress_.Remark(absl::StrCat("W = ", spec.workers(), ": ", Outcome(training->job), ", ",
+                                  DurationText(absl::Now() - before)));
+    return std::move(training->run);
+  }
+
+  static std::string Outcome(const v1::Job& job) {
+    const std::string did = absl::StrCat(verify::Counted(job.step(), "step"), ", loss ",
+                                         verify::NumberText(job.loss()));
+    return job.state() == v1::JOB_STATE_SUCCEEDED
+               ? did
+               : absl::StrCat(StateText(job.state()), ": ", job.cause().message());
+  }
+
+  // Both runs once more, telling them to write down the first tensor that differs.
+  absl::Status LookAtValues(v1::Verification* verification) {
+    const v1::Difference& difference = verification->difference();
+    const bool repeats = verification->runs(1).verdict() == v1::VERDICT_BIT_EQUAL;
+    if (difference.tensor().empty() || !repeats) return absl::OkStatus();
+    progress_.Remark(absl::StrCat("looking at ", difference.tensor()));
+    std::vector<verify::Run> runs;
+    for (uint32_t size : {difference.first_world_size(), difference.other_world_size()}) {
+      v1::JobSpec spec = NextSpec(size);
+      spec.mutable_trace()->set_tensor(difference.tensor());
+      spec.mutable_trace()->set_tensor_step(difference.tensor_step());
+      auto run = Train(spec);
+      if (!run.ok() || failed_) return run.status();
+      runs.push_back(*std::move(run));
+    }
+    const auto value = verify::FirstDifferingValue(difference, runs[0], runs[1]);
+    if (value) *verification->mutable_difference()->mutable_value() = *value;
+    return absl::OkStatus();
+  }
+
+  Context& context_;
+  const v1::JobSpec controlled_;
+  const std::vector<uint32_t> sizes_;
+  Interrupts interrupts_;
+  const SignalForwarder forwarder_{&interrupts_};
+  const SystemClock clock_;
+  Progress progress_{&context_.console, &clock_};
+  std::unique_ptr<TemporaryFolder> folder_;
+  std::unique_ptr<LocalCluster> cluster_;
+  std::unique_ptr<Connection> connection_;
+  verify::Evidence evidence_;
+  v1::EquivalenceLevel level_ = v1::EQUIVALENCE_LEVEL_UNSPECIFIED;
+  int runs_ = 0;
+  // A job failed, and not because its ranks did not agree.
+  bool failed_ = false;
+};
+
+absl::Status WritePage(const std::string& path, const v1::Verification& verification) {
+  std::ofstream file(path, std::ios::binary);
+  file << verify::FormatPage(verification);
+  file.close();
+  return file ? absl::OkStatus()
+              : absl::InvalidArgumentError(absl::StrCat("--html ", path, " cannot be written"));
+}
+
+absl::StatusOr<ExitCode> Verify(Context* context, const VerifyOptions& options) {
+  const auto spec = options.spec.Load();
+  if (!spec.ok()) return spec.status();
+  const std::vector<uint32_t> sizes = verify::WorldSizes(*spec, options.workers);
+  const auto controlled = verify::ControlledSpec(*spec, sizes, options.steps);
+  if (!controlled.ok()) return controlled.status();
+  const auto verification = Verification(context, *controlled, sizes).Execute(options.tolerance);
+  if (!verification.ok()) return verification.status();
+  if (!*verification) return ExitCode::kJobFailed;
+  const v1::Verification& found = **verification;
+  context->Answer(
+      found, [&] { return verify::FormatVerification(found, context->console.color_output()); });
+  if (!options.html_file.empty()) {
+    const absl::Status written = WritePage(options.html_file, found);
+    if (!written.ok()) return written;
+  }
+  return found.passed() ? ExitCode::kSuccess : ExitCode::kJobFailed;
+}
+
+}  // namespace
+
+void AddVerifyCommand(CLI::App* app, Context* context) {
+  auto options = std::make_shared<VerifyOptions>();
+  CLI::App* command = app->add_subcommand(
+      "verify", "Train a job on several numbers of workers and prove that the result is the same");
+  options->spec.AddWithoutWorkersTo(command);
+  constexpr uint32_t kMostWorkers = 1024;
+  command
+      ->add_option(
+          "--workers", options->workers,
+          "World sizes to try, as in 1,2,4, on CPU slots of this machine; the first one is "
+          "run twice. Left out: 1, 2 and the file's")
+      ->type_name("W,...")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::Range(1u, kMostWorkers));
+  command->add_option("--steps", options->steps, "Train for so many steps each time")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command
+      ->add_option("--tolerance", options->tolerance,
+                   "Of a job with reduction: allreduce, how much a loss may differ, relative to it")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->add_option("--html", options->html_file, "Also write a page with the curves here")
+      ->type_name("FILE");
+  command->callback([=] { context->command = [=] { return Verify(context, *options); }; });
+}
+
+}  // namespace tandem::client

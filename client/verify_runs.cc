@@ -1,0 +1,70 @@
+#include "client/verify_runs.h"
+
+#include <filesystem>
+
+#include "absl/strings/str_cat.h"
+#include "client/follow.h"
+#include "client/verify/trace_file.h"
+
+namespace tandem::client {
+namespace {
+
+absl::StatusOr<v1::Job> TrainToEnd(const v1::JobSpec& spec, const TrainingGround& ground) {
+  const auto submitted = ground.connection->Submit(spec);
+  if (!submitted.ok()) return submitted.status();
+  FollowOptions options;
+  options.limits.interrupts = ground.interrupts;
+  // Our own coordinator does not come back.
+  options.patience = absl::ZeroDuration();
+  auto job = Follow(
+      ground.connection, submitted->id(), options,
+      [&](v1::Job state) {
+        // Our own worker needs a moment to connect, which is no news.
+        state.clear_waiting_reason();
+        ground.progress->Update(state);
+      },
+      [&](const std::string& trouble) { ground.progress->Remark(trouble); });
+  ground.progress->Clear();
+  return job;
+}
+
+absl::StatusOr<verify::Run> Collect(const v1::Job& job, const v1::JobSpec& spec,
+                                    Connection* connection) {
+  const auto history = connection->History(job.id());
+  if (!history.ok()) return history.status();
+  auto traces = verify::ReadTraces(spec.trace().dir(), spec.workers());
+  if (!traces.ok()) return traces.status();
+  verify::Run run;
+  run.world_size = spec.workers();
+  run.samples = {history->samples().begin(), history->samples().end()};
+  run.ranks = *std::move(traces);
+  if (job.state() != v1::JOB_STATE_SUCCEEDED) run.cause = job.cause().message();
+  return run;
+}
+
+}  // namespace
+
+bool IsEvidence(const v1::Job& job) {
+  return job.state() == v1::JOB_STATE_SUCCEEDED ||
+         job.cause().code() == v1::CAUSE_CODE_DIGEST_MISMATCH;
+}
+
+absl::StatusOr<ObservedTraining> TrainObserved(const v1::JobSpec& spec,
+                                               const TrainingGround& ground) {
+  std::error_code error;
+  std::filesystem::create_directories(spec.trace().dir(), error);
+  if (error) {
+    return absl::NotFoundError(absl::StrCat(spec.trace().dir(), ": ", error.message()));
+  }
+  auto job = TrainToEnd(spec, ground);
+  if (!job.ok()) return job.status();
+  ObservedTraining training;
+  training.job = *std::move(job);
+  if (!IsEvidence(training.job)) return training;
+  auto run = Collect(training.job, spec, ground.connection);
+  if (!run.ok()) return run.status();
+  training.run = *std::move(run);
+  return training;
+}
+
+}  // namespace tandem::client
