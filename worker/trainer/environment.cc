@@ -51,7 +51,7 @@ void PrintEnvironment(const v1::Prepare& assignment, const Workload& workload, s
   line("threads", absl::StrCat(spec.threads_per_rank()));
   line("data", absl::StrFormat("%d training + %d held-out samples, sha256 %s",
                                workload.split.training.size(), workload.split.held_out.size(),
-                               workload.dataset->fingerprint()));
+                               workload.training.dataset->fingerprint()));
   line("model", absl::StrFormat("%d parameters", ParameterCount(*workload.model)));
   line("steps", absl::StrFormat("%d, %d per epoch", workload.sampler.total_steps(),
                                 workload.sampler.batches_per_epoch()));

@@ -12,7 +12,7 @@ uint64_t SeedForward(const PassParts& parts, uint64_t step, LogicalRank logical_
   return model::FirstDraw();
 }
 
-std::optional<ddp::Tally> TallyOf(const std::optional<Share>& share,
+std::optional<ddp::Tally> TallyOf(const std::optional<LoadedShare>& share,
                                   const std::optional<model::Outcome>& outcome) {
   if (!share) return std::nullopt;
   return ddp::Tally{.loss_sum = outcome->loss_sum.item<double>(),

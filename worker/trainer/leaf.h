@@ -18,7 +18,7 @@ uint64_t SeedForward(const PassParts& parts, uint64_t step, LogicalRank logical_
 
 // Of a share and what the model said about it. A share in which every target was masked out has no
 // gradient, like an empty one, but its samples were seen.
-std::optional<ddp::Tally> TallyOf(const std::optional<Share>& share,
+std::optional<ddp::Tally> TallyOf(const std::optional<LoadedShare>& share,
                                   const std::optional<model::Outcome>& outcome);
 
 }  // namespace tandem::trainer

@@ -17,8 +17,6 @@ absl::Status Restore(const std::string& path, Workload& workload, ParameterUpdat
   absl::Status status = checkpoint::CheckResumable(saved.manifest, IdentityOf(workload),
                                                    workload.sampler.total_steps());
   if (!status.ok()) return status;
-  // A fresh optimizer remembers nothing yet: what the file has is read into tensors of its own.
-  state->optimizer = checkpoint::EmptyOptimizerState(saved);
   status = checkpoint::RestoreTrainingState(saved, state);
   if (!status.ok()) return status;
   update.Restore({state->loss_scale, state->steps_since_loss_scale_changed});

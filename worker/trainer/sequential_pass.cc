@@ -42,7 +42,7 @@ class SequentialPass : public BatchPass {
     return absl::OkStatus();
   }
 
-  model::Outcome Forward(LogicalRank logical_rank, const Share& share) {
+  model::Outcome Forward(LogicalRank logical_rank, const LoadedShare& share) {
     parts_.position.Enter(step_, v1::PHASE_FORWARD);
     const uint64_t first_draw = SeedForward(parts_, step_, logical_rank);
     if (!parts_.mistakes.BuffersStayOnRank()) buffers_.BeginLogicalRank();

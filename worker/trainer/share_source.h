@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "common/logical_ranks.h"
 #include "worker/data/dataset.h"
+#include "worker/data/loader.h"
 #include "worker/trainer/mistakes.h"
 #include "worker/trainer/share_plan.h"
 #include "worker/trainer/workload.h"
@@ -14,7 +15,7 @@
 namespace tandem::trainer {
 
 // What a logical rank trains on in one step.
-struct Share {
+struct LoadedShare {
   std::vector<int64_t> samples;  // ids in the data set
   data::Batch batch;
 };
@@ -25,15 +26,14 @@ class ShareSource {
   // `workload` and `mistakes` outlive it. The first share is that of range.begin at `first_step`.
   ShareSource(const Workload& workload, const Mistakes& mistakes, LogicalRange range,
               uint64_t first_step);
-  ~ShareSource();
 
   // Step by step, logical rank by logical rank. None where the batch is too short to reach it.
-  //   as data::Loader
-  absl::StatusOr<std::optional<Share>> Next(uint64_t step, LogicalRank logical_rank);
+  // Errors as data::Loader::Next.
+  absl::StatusOr<std::optional<LoadedShare>> Next(uint64_t step, LogicalRank logical_rank);
 
  private:
-  SharePlan plan_;
-  const Workload& workload_;
+  SharePlan plan_;  // the loader has one of its own, which is ahead
+  data::Loader loader_;
 };
 
 }  // namespace tandem::trainer

@@ -42,7 +42,7 @@ class SynchronizedBatchPass : public BatchPass {
     shares_.clear();
     batches_.clear();
     for (uint32_t l = range.begin; l < range.end; ++l) {
-      absl::StatusOr<std::optional<Share>> share = parts_.shares.Next(step_, LogicalRank(l));
+      absl::StatusOr<std::optional<LoadedShare>> share = parts_.shares.Next(step_, LogicalRank(l));
       if (!share.ok()) return share.status();
       batches_.push_back(*share ? std::optional((*share)->batch) : std::nullopt);
       shares_.push_back(*std::move(share));
@@ -86,7 +86,7 @@ class SynchronizedBatchPass : public BatchPass {
 
   // Of this step, by logical rank of this rank.
   uint64_t step_ = 0;
-  std::vector<std::optional<Share>> shares_;
+  std::vector<std::optional<LoadedShare>> shares_;
   std::vector<std::optional<data::Batch>> batches_;
 };
 

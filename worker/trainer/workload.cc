@@ -15,26 +15,34 @@
 namespace tandem::trainer {
 namespace {
 
-// Samples of their own to measure on, or null.
-absl::StatusOr<std::unique_ptr<data::Dataset>> OpenHeldOut(const v1::JobSpec& spec,
-                                                           const data::SampleShape& shape) {
-  if (!spec.evaluate().has_data()) return nullptr;
-  auto held_out = data::OpenDataset(spec.evaluate().data(), spec.seed());
+absl::StatusOr<Workload::Data> OpenData(const v1::Data& spec, uint64_t seed) {
+  auto dataset = data::OpenDataset(spec, seed);
+  if (!dataset.ok()) return dataset.status();
+  auto transforms = data::Transforms::Create(spec.transforms(), (*dataset)->shape(), seed);
+  if (!transforms.ok()) return transforms.status();
+  return Workload::Data{*std::move(dataset), *std::move(transforms)};
+}
+
+// Samples of their own to measure on.
+absl::StatusOr<std::optional<Workload::Data>> OpenHeldOut(const v1::JobSpec& spec,
+                                                          const data::SampleShape& shape) {
+  if (!spec.evaluate().has_data()) return std::nullopt;
+  absl::StatusOr<Workload::Data> held_out = OpenData(spec.evaluate().data(), spec.seed());
   if (!held_out.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat("evaluate.", held_out.status().message()));
+    return absl::InvalidArgumentError(absl::StrCat("evaluate: ", held_out.status().message()));
   }
-  if ((*held_out)->shape() == shape) return held_out;
+  if (held_out->dataset->shape() == shape) return std::move(held_out);
   return absl::InvalidArgumentError(
       "evaluate.data: its samples have another shape or other classes than those of data");
 }
 
 absl::StatusOr<data::Split> SplitData(const v1::JobSpec& spec, int64_t samples,
-                                      const data::Dataset* held_out) {
+                                      const std::optional<Workload::Data>& held_out) {
   if (spec.evaluate().has_holdout()) {
     return data::HoldOut(samples, spec.evaluate().holdout(), spec.seed());
   }
   data::Split split = data::TrainOnAll(samples);
-  if (held_out != nullptr) split.held_out = data::TrainOnAll(held_out->size()).training;
+  if (held_out) split.held_out = data::TrainOnAll(held_out->dataset->size()).training;
   return split;
 }
 
@@ -43,20 +51,21 @@ absl::StatusOr<data::Split> SplitData(const v1::JobSpec& spec, int64_t samples,
 absl::StatusOr<Workload> LoadWorkload(const v1::JobSpec& asked_for, const Mistakes& mistakes) {
   if (absl::Status status = spec::Validate(asked_for); !status.ok()) return status;
   const v1::JobSpec spec = mistakes.InJob(asked_for);
-  auto dataset = data::OpenDataset(spec.data(), spec.seed());
-  if (!dataset.ok()) return dataset.status();
-  auto held_out = OpenHeldOut(spec, (*dataset)->shape());
+  absl::StatusOr<Workload::Data> training = OpenData(spec.data(), spec.seed());
+  if (!training.ok()) return training.status();
+  const data::SampleShape& shape = training->dataset->shape();
+  auto held_out = OpenHeldOut(spec, shape);
   if (!held_out.ok()) return held_out.status();
-  absl::StatusOr<data::Split> split = SplitData(spec, (*dataset)->size(), held_out->get());
+  absl::StatusOr<data::Split> split = SplitData(spec, training->dataset->size(), *held_out);
   if (!split.ok()) return split.status();
   auto sampler =
       data::Sampler::Create(mistakes.InOrder(spec), static_cast<int64_t>(split->training.size()));
   if (!sampler.ok()) return sampler.status();
-  auto model = model::CreateModel(mistakes.InWeights(spec), (*dataset)->shape());
+  auto model = model::CreateModel(mistakes.InWeights(spec), shape);
   if (!model.ok()) return model.status();
   auto optimizer = model::CreateOptimizer(spec.optimizer(), (*model)->Parameters());
   return Workload{spec,
-                  *std::move(dataset),
+                  *std::move(training),
                   *std::move(held_out),
                   *std::move(split),
                   *std::move(sampler),
@@ -83,7 +92,7 @@ std::string DigestOf(const model::Model& model) {
 
 checkpoint::TrainingIdentity IdentityOf(const Workload& workload) {
   const std::string build = absl::StrCat("tandem ", kVersion, ", ", LibraryVersions());
-  return {workload.spec, workload.dataset->fingerprint(), build, KindOfCpu()};
+  return {workload.spec, workload.training.dataset->fingerprint(), build, KindOfCpu()};
 }
 
 uint64_t HashOf(const Workload& workload) {
@@ -91,7 +100,7 @@ uint64_t HashOf(const Workload& workload) {
   ddp::Sha256 sha256;
   sha256.AddText(identity.spec.SerializeAsString());
   sha256.AddText(identity.data_fingerprint);
-  if (workload.held_out != nullptr) sha256.AddText(workload.held_out->fingerprint());
+  sha256.AddText(workload.measured().dataset->fingerprint());
   sha256.AddText(identity.build);
   sha256.AddText(identity.device);
   const ddp::Sha256::Digest digest = sha256.Finish();

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "worker/data/dataset.h"
 #include "worker/data/holdout.h"
 #include "worker/data/sampler.h"
+#include "worker/data/transforms.h"
 #include "worker/ddp/named_tensor.h"
 #include "worker/model/model.h"
 #include "worker/trainer/mistakes.h"
@@ -21,9 +23,18 @@ namespace tandem::trainer {
 // What is trained, on what, in which order: everything a specification stands for, before any rank
 // has met another. The same on every rank.
 struct Workload {
+  // Samples, and what is done to each of them.
+  struct Data {
+    std::unique_ptr<data::Dataset> dataset;
+    data::Transforms transforms;
+  };
+
+  // Those that split.held_out names.
+  const Data& measured() const { return held_out ? *held_out : training; }
+
   v1::JobSpec spec;
-  std::unique_ptr<data::Dataset> dataset;
-  std::unique_ptr<data::Dataset> held_out;  // null: those of split.held_out are in `dataset`
+  Data training;
+  std::optional<Data> held_out;  // none: the held-out samples are among those of `training`
   data::Split split;
   data::Sampler sampler;  // over split.training
   std::unique_ptr<model::Model> model;
