@@ -52,11 +52,12 @@ bool FirstStepIsOfLastAttempt(const v1::Job& job) {
 // too little to measure.
 std::optional<double> MeanRate(const v1::Job& job) {
   constexpr absl::Duration kTelling = absl::Milliseconds(100);
-  if (job.step() < 2 || !FirstStepIsOfLastAttempt(job)) return std::nullopt;
+  const uint64_t first = std::max<uint64_t>(job.first_step(), 1);
+  if (job.step() <= first || !FirstStepIsOfLastAttempt(job)) return std::nullopt;
   const absl::Duration took =
       TimeBetween(job.submitted_at(), job.ended_at()) - FromProto(job.time_to_first_step());
   if (took < kTelling) return std::nullopt;
-  return static_cast<double>(job.step() - 1) / absl::ToDoubleSeconds(took);
+  return static_cast<double>(job.step() - first) / absl::ToDoubleSeconds(took);
 }
 
 // "1.2s, 812 steps/s, first step after 0.35s".
