@@ -12,6 +12,8 @@ enum class RandomUse : uint64_t {
   kEpochOrder = 2,  // seed, epoch
   kForward = 3,     // seed, step, logical rank: dropout and whatever else a model draws
   kHoldout = 4,     // seed
+  kAugment = 6,     // seed, epoch, sample: random transforms
+  kSynthetic = 7,   // seed, 0 for what is to be learned or 1 for samples, index: made-up data
 };
 
 // The finalizer of SplitMix64 (Steele, Lea, Flood 2014): a bijection in which every input bit moves
