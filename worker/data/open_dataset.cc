@@ -2,15 +2,15 @@
 
 #include <utility>
 
-#include "worker/data/csv.h"
-#include "worker/data/table_dataset.h"
+#include "worker/data/open_source.h"
+#include "worker/data/source_dataset.h"
 
 namespace tandem::data {
 
 absl::StatusOr<std::unique_ptr<Dataset>> OpenDataset(const v1::Data& data, uint64_t seed) {
-  absl::StatusOr<Table> table = ReadCsv(data.csv());
-  if (!table.ok()) return table.status();
-  return std::make_unique<TableDataset>(*std::move(table), data.csv().classes());
+  absl::StatusOr<OpenedSource> opened = OpenSource(data, seed);
+  if (!opened.ok()) return opened.status();
+  return std::make_unique<SourceDataset>(*std::move(opened));
 }
 
 }  // namespace tandem::data

@@ -1,0 +1,63 @@
+#include <zip.h>
+
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "worker/data/npy.h"
+
+namespace tandem::data {
+namespace {
+
+constexpr size_t kChunkBytes = size_t{1} << 20;
+
+// Read-only, so closing has nothing to write and cannot fail.
+struct Discard {
+  void operator()(zip_t* archive) const { zip_discard(archive); }
+  void operator()(zip_file_t* file) const { zip_fclose(file); }
+};
+
+std::unique_ptr<zip_t, Discard> OpenArchive(absl::string_view bytes) {
+  zip_source_t* source = zip_source_buffer_create(bytes.data(), bytes.size(), 0, nullptr);
+  if (source == nullptr) return nullptr;
+  zip_t* archive = zip_open_from_source(source, ZIP_RDONLY, nullptr);
+  if (archive == nullptr) zip_source_free(source);
+  return std::unique_ptr<zip_t, Discard>(archive);
+}
+
+// The names of at most so many arrays as fit into a message.
+std::string NamesIn(zip_t* archive) {
+  constexpr zip_int64_t kShown = 8;
+  const zip_int64_t count = zip_get_num_entries(archive, 0);
+  std::string names;
+  for (zip_int64_t i = 0; i < count && i < kShown; ++i) {
+    const char* name = zip_get_name(archive, static_cast<zip_uint64_t>(i), 0);
+    absl::StrAppend(&names, i == 0 ? "" : ", ", name == nullptr ? "?" : name);
+  }
+  return absl::StrCat(names, count > kShown ? ", ..." : "");
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ExtractNpy(absl::string_view archive_bytes, const std::string& name,
+                                       absl::string_view place) {
+  const auto refuse = [&](const auto&... why) {
+    return absl::InvalidArgumentError(absl::StrCat(place, ": ", why...));
+  };
+  const auto archive = OpenArchive(archive_bytes);
+  if (archive == nullptr) return refuse("is not a whole archive of NumPy arrays");
+  const zip_int64_t index = zip_name_locate(archive.get(), (name + ".npy").c_str(), 0);
+  if (index < 0) return refuse("has no array '", name, "'; it holds ", NamesIn(archive.get()));
+  const std::unique_ptr<zip_file_t, Discard> file(
+      zip_fopen_index(archive.get(), static_cast<zip_uint64_t>(index), 0));
+  if (file == nullptr) return refuse("array '", name, "': ", zip_strerror(archive.get()));
+  std::string bytes;
+  std::string chunk(kChunkBytes, '\0');
+  zip_int64_t got = 0;
+  while ((got = zip_fread(file.get(), chunk.data(), chunk.size())) > 0) {
+    bytes.append(chunk, 0, static_cast<size_t>(got));
+  }
+  if (got < 0) return refuse("array '", name, "': ", zip_file_strerror(file.get()));
+  return bytes;
+}
+
+}  // namespace tandem::data

@@ -1,0 +1,58 @@
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "common/read_file.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "worker/data/npy.h"
+
+namespace tandem::data {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+std::string NumPyFile(const std::string& name) {
+  return ReadFile(absl::StrCat(TEST_DATA, "/", name)).value();
+}
+
+class NpzTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  const std::string archive_ = NumPyFile(GetParam());
+};
+
+TEST_P(NpzTest, Extract_ArchiveOfNumPy_GivesTheFilesOfItsArrays) {
+  EXPECT_EQ(ExtractNpy(archive_, "inputs", "x.npz").value(), NumPyFile("f4.npy"));
+  const std::string targets = ExtractNpy(archive_, "targets", "x.npz").value();
+  EXPECT_THAT(ParseNpy(targets, "y")->shape, ElementsAre(2));
+}
+
+TEST_P(NpzTest, Extract_OtherName_SaysWhichThereAre) {
+  const absl::Status status = ExtractNpy(archive_, "input", "x.npz").status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status));
+  EXPECT_THAT(std::string(status.message()), StartsWith("x.npz: has no array 'input'"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("inputs.npy, targets.npy"));
+}
+
+TEST_P(NpzTest, Extract_CutAnywhere_IsRefused) {
+  for (size_t length = 0; length < archive_.size(); ++length) {
+    const auto file = ExtractNpy(archive_.substr(0, length), "inputs", "x.npz");
+    EXPECT_TRUE(absl::IsInvalidArgument(file.status())) << length;
+  }
+}
+
+TEST_P(NpzTest, Extract_AnyByteChanged_IsRefusedOrHarmless) {
+  const std::string right = NumPyFile("f4.npy");
+  for (size_t at = 0; at < archive_.size(); ++at) {
+    std::string bytes = archive_;
+    bytes[at] = static_cast<char>(~bytes[at]);
+    const auto file = ExtractNpy(bytes, "inputs", "x.npz");
+    EXPECT_TRUE(absl::IsInvalidArgument(file.status()) || *file == right) << at;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Archives, NpzTest, ::testing::Values("stored.npz", "deflated.npz"));
+
+}  // namespace
+}  // namespace tandem::data
