@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "worker/model/optimizer.h"
+#include "worker/model/schedule.h"
 #include "worker/model/seed.h"
 
 namespace tandem::trainer {
@@ -83,7 +83,7 @@ absl::Status TrainingLoop::ReportStep(const ddp::Tally& total) {
   sample.set_step(++step_);
   sample.set_loss_sum(total.loss_sum);
   sample.set_count(total.count);
-  sample.set_learning_rate(model::LearningRate(parts_.workload.spec.optimizer()));
+  sample.set_learning_rate(model::BaseLearningRate(parts_.workload.spec));
   Enter(v1::PHASE_DATA);
   for (TrainingObserver* observer : parts_.observers) {
     if (absl::Status status = observer->OnStep(sample); !status.ok()) return status;
