@@ -110,6 +110,27 @@ INSTANTIATE_TEST_SUITE_P(
                 "evaluate.holdout"},
         BadSpec{"EvaluateWithoutHoldout", [](auto* s) { s->mutable_evaluate(); },
                 "evaluate.holdout"},
+        BadSpec{"EvenKernel",
+                [](auto* s) {
+                  s->mutable_model()->mutable_convnet()->add_channels(8);
+                  s->mutable_model()->mutable_convnet()->set_kernel(4);
+                },
+                "model.convnet.kernel"},
+        BadSpec{"HeadsThatDoNotDivideWidth",
+                [](auto* s) {
+                  s->mutable_model()->mutable_gpt()->set_layers(1);
+                  s->mutable_model()->mutable_gpt()->set_heads(3);
+                  s->mutable_model()->mutable_gpt()->set_width(64);
+                },
+                "model.gpt.width"},
+        BadSpec{"ScaledRateWithoutBase", [](auto* s) { s->set_scale_lr(v1::SCALE_LR_LINEAR); },
+                "base_global_batch_size"},
+        BadSpec{"SynchronizedTorchscript",
+                [](auto* s) {
+                  s->mutable_model()->mutable_torchscript()->set_path("/models/net.pt");
+                  s->set_batch_norm(v1::BATCH_NORM_SYNCHRONIZED);
+                },
+                "batch_norm"},
         BadSpec{"KeyOfNewerClient",
                 [](auto* s) {
                   s->mutable_data()

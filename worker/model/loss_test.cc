@@ -46,7 +46,8 @@ TEST(OutputShape, Classes_AreTheLastDimension) {
 // CASES 14: one token of loss 4 on one logical rank and three of loss 1 on the other make 7/4.
 TEST(CrossEntropy, IgnoredTargets_AreNeitherSummedNorCounted) {
   const at::Tensor scores = at::zeros({2, 4, 5});
-  const at::Tensor targets = at::tensor({1, -100, -100, -100, 0, -100, 3, 4}).reshape({2, 4});
+  const at::Tensor targets =
+      at::tensor({1, -100, -100, -100, 0, -100, 3, 4}, at::kLong).reshape({2, 4});
   const Outcome outcome = ComputeLoss(v1::LOSS_CROSS_ENTROPY, scores, targets);
   EXPECT_EQ(outcome.count, 4u);
   EXPECT_NEAR(outcome.loss_sum.item<double>(), 4 * std::log(5), 1e-6);
@@ -64,7 +65,7 @@ TEST(CrossEntropy, AllTargetsIgnored_IsZeroOfZero) {
 
 TEST(CountCorrect, IgnoredTargets_AreNeverRight) {
   const at::Tensor scores = at::eye(4).reshape({2, 2, 4});
-  const at::Tensor targets = at::tensor({0, -100, 2, 0}).reshape({2, 2});
+  const at::Tensor targets = at::tensor({0, -100, 2, 0}, at::kLong).reshape({2, 2});
   EXPECT_EQ(CountCorrect(scores, targets).item<int64_t>(), 2);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -15,8 +16,8 @@ namespace tandem::model {
 // A network together with its loss. Not thread-safe.
 class Model {
  public:
-  Model(std::unique_ptr<Network> network, v1::Loss loss)
-      : network_(std::move(network)), loss_(loss) {}
+  Model(std::unique_ptr<Network> network, v1::Loss loss, v1::Precision precision)
+      : network_(std::move(network)), loss_(loss), precision_(precision) {}
 
   // As Network.
   std::vector<ddp::NamedTensor> Parameters() const { return network_->Parameters(); }
@@ -26,12 +27,20 @@ class Model {
   void SetTraining(bool training);
   bool is_training() const { return training_; }
 
-  // Draws what it draws (dropout) from the default generator. Throws c10::Error.
+  // The network runs under PrecisionGuard, the loss in float32. Draws what it draws (dropout) from
+  // the default generator. Throws c10::Error.
   Outcome Forward(const data::Batch& batch);
+
+  // For SynchronizedPass, which runs the network in pieces (null if it has none that can be) and
+  // then has the outputs judged.
+  Segmented* segmented() { return network_->segmented(); }
+  Outcome Judge(const at::Tensor& outputs, const at::Tensor& targets) const;
+  v1::Precision precision() const { return precision_; }
 
  private:
   const std::unique_ptr<Network> network_;
   const v1::Loss loss_;
+  const v1::Precision precision_;
   bool training_ = true;
 };
 

@@ -8,6 +8,8 @@
 
 namespace tandem::model {
 
+class Segmented;
+
 // From inputs to scores, without a loss. Not thread-safe.
 class Network {
  public:
@@ -24,6 +26,9 @@ class Network {
   // samples x SampleShape::inputs to samples x OutputShape. Draws what it draws (dropout) from the
   // default generator. Throws c10::Error.
   virtual at::Tensor Forward(const at::Tensor& inputs) = 0;
+
+  // The same network in pieces; null if it has no batch normalization, or none that can be reached.
+  virtual Segmented* segmented() { return nullptr; }
 };
 
 }  // namespace tandem::model

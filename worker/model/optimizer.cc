@@ -35,11 +35,6 @@ std::unique_ptr<torch::optim::Optimizer> CreateOptimizer(
       tensors, AdamOptionsOf<torch::optim::AdamWOptions>(spec.adamw()));
 }
 
-double LearningRate(const v1::Optimizer& spec) {
-  if (spec.has_sgd()) return spec.sgd().lr();
-  return spec.has_adam() ? spec.adam().lr() : spec.adamw().lr();
-}
-
 void SetLearningRate(torch::optim::Optimizer& optimizer, double learning_rate) {
   for (auto& group : optimizer.param_groups()) group.options().set_lr(learning_rate);
 }

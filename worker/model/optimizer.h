@@ -14,9 +14,7 @@ namespace tandem::model {
 std::unique_ptr<torch::optim::Optimizer> CreateOptimizer(
     const v1::Optimizer& spec, const std::vector<ddp::NamedTensor>& parameters);
 
-// The learning rate as the specification has it, before any schedule.
-double LearningRate(const v1::Optimizer& spec);
-
+// Until then it is that of `spec`.
 void SetLearningRate(torch::optim::Optimizer& optimizer, double learning_rate);
 
 }  // namespace tandem::model

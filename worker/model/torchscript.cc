@@ -1,0 +1,93 @@
+#include "worker/model/torchscript.h"
+
+#include <exception>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ATen/Functions.h"
+#include "ATen/core/grad_mode.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "torch/csrc/jit/api/module.h"
+#include "torch/csrc/jit/runtime/graph_executor.h"
+#include "torch/csrc/jit/serialization/import.h"
+#include "worker/model/exception_text.h"
+#include "worker/model/loss.h"
+
+namespace tandem::model {
+namespace {
+
+class TorchscriptNetwork final : public Network {
+ public:
+  explicit TorchscriptNetwork(torch::jit::Module module) : module_(std::move(module)) {
+    std::set<at::TensorImpl*> seen;
+    for (const auto& item : module_.named_parameters()) {
+      if (!seen.insert(item.value.unsafeGetTensorImpl()).second) continue;
+      (item.value.requires_grad() ? parameters_ : buffers_).push_back({item.name, item.value});
+    }
+    for (const auto& item : module_.named_buffers()) buffers_.push_back({item.name, item.value});
+    module_.train(true);
+  }
+
+  std::vector<ddp::NamedTensor> Parameters() const override { return parameters_; }
+  std::vector<ddp::NamedTensor> Buffers() const override { return buffers_; }
+  void SetTraining(bool training) override { module_.train(training); }
+
+  at::Tensor Forward(const at::Tensor& inputs) override {
+    // The optimizing executor watches its first runs and then exchanges operators, with other
+    // roundings: a result would depend on how often this process has run.
+    const torch::jit::GraphOptimizerEnabledGuard as_written(false);
+    return module_.forward({inputs}).toTensor();
+  }
+
+ private:
+  torch::jit::Module module_;
+  std::vector<ddp::NamedTensor> parameters_, buffers_;
+};
+
+template <typename... Parts>
+absl::Status Refusal(const v1::Torchscript& spec, const Parts&... parts) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("model.torchscript.path: ", spec.path(), ": ", parts...));
+}
+
+// Inputs of two samples, all zeros.
+at::Tensor TrialInputs(const data::SampleShape& shape) {
+  std::vector<int64_t> sizes = shape.inputs;
+  sizes.insert(sizes.begin(), 2);
+  return at::zeros(sizes, shape.vocabulary > 0 ? at::kLong : at::kFloat);
+}
+
+// `module` is a copy: whatever running it changes is thrown away.
+absl::Status TryOut(const v1::Torchscript& spec, const data::SampleShape& shape,
+                    torch::jit::Module module) {
+  const at::NoGradGuard no_grad;
+  std::vector<int64_t> expected = OutputShape(shape);
+  expected.insert(expected.begin(), 2);
+  const at::Tensor outputs = TorchscriptNetwork(std::move(module)).Forward(TrialInputs(shape));
+  if (outputs.sizes() == expected) return absl::OkStatus();
+  return Refusal(spec, "puts out the shape [", absl::StrJoin(outputs.sizes(), ", "),
+                 "] for two samples of this data, where the loss wants [",
+                 absl::StrJoin(expected, ", "), "]");
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Network>> LoadTorchscript(const v1::Torchscript& spec,
+                                                         const data::SampleShape& shape) {
+  const char* what_failed = "cannot be loaded";
+  try {
+    torch::jit::Module module = torch::jit::load(spec.path(), at::kCPU);
+    auto network = std::make_unique<TorchscriptNetwork>(module);
+    if (network->Parameters().empty()) return Refusal(spec, "has no trainable parameter");
+    what_failed = "cannot be run on this data";
+    if (absl::Status status = TryOut(spec, shape, module.deepcopy()); !status.ok()) return status;
+    return network;
+  } catch (const std::exception& error) {
+    return Refusal(spec, what_failed, ": ", OneLine(error));
+  }
+}
+
+}  // namespace tandem::model
