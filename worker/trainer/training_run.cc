@@ -24,7 +24,9 @@ ddp::GradientReducerOptions ReducerOptions(const TrainingRun& run) {
   ddp::GradientReducerOptions options;
   options.logical_ranks = run.workload.spec.logical_ranks();
   options.job_hash = HashOf(run.workload);
-  options.reduction = run.workload.spec.reduction();
+  if (run.workload.spec.reduction() == v1::REDUCTION_ALLREDUCE) {
+    options.reduction = ddp::Reduction::kAllReduce;
+  }
   return options;
 }
 
