@@ -128,7 +128,7 @@ class DaemonTest : public ::testing::Test {
     return texts;
   }
   std::string HttpGet(const std::string& path) {
-    const ListenAddress& address = daemon_->http_address();
+    const HostPort& address = daemon_->http_address();
     const auto response = httplib::Client(address.host, address.port).Get(path);
     return response ? response->body : "";
   }
