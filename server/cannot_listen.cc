@@ -1,4 +1,4 @@
-#include "server/listen_address.h"
+#include "server/cannot_listen.h"
 
 #include <netdb.h>
 #include <sys/socket.h>
@@ -6,11 +6,9 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <string>
 
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "common/file_descriptor.h"
 
 namespace tandem {
@@ -26,7 +24,7 @@ std::string Advice(int error, int port) {
 
 // Tries what has failed once more, only to hear the reason that gRPC and httplib keep to
 // themselves.
-std::string WhyNot(const ListenAddress& address) {
+std::string WhyNot(const HostPort& address) {
   addrinfo hints = {};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE;
@@ -47,32 +45,7 @@ std::string WhyNot(const ListenAddress& address) {
 
 }  // namespace
 
-std::string ListenAddress::ToString() const {
-  const bool v6 = absl::StrContains(host, ':');
-  return v6 ? absl::StrCat("[", host, "]:", port) : absl::StrCat(host, ":", port);
-}
-
-bool ListenAddress::IsLoopback() const {
-  return host == "localhost" || host == "::1" || absl::StartsWith(host, "127.");
-}
-
-absl::StatusOr<ListenAddress> ParseListenAddress(absl::string_view flag, absl::string_view text) {
-  const size_t colon = text.rfind(':');
-  absl::string_view host = text.substr(0, colon);
-  const bool bracketed = absl::ConsumePrefix(&host, "[") && absl::ConsumeSuffix(&host, "]");
-  int port = -1;
-  const bool has_port =
-      colon != absl::string_view::npos && absl::SimpleAtoi(text.substr(colon + 1), &port);
-  if (!has_port || port < 0 || port > 65535 || host.empty() ||
-      (!bracketed && absl::StrContains(host, ':'))) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(flag, ": '", text,
-                     "' is not HOST:PORT, such as 127.0.0.1:4270, [::1]:4270 or localhost:0"));
-  }
-  return ListenAddress{std::string(host), port};
-}
-
-absl::Status CannotListen(absl::string_view flag, const ListenAddress& address) {
+absl::Status CannotListen(absl::string_view flag, const HostPort& address) {
   return absl::UnavailableError(absl::StrCat("cannot listen on ", address.ToString(), ": ",
                                              WhyNot(address), "; choose another ", flag));
 }
