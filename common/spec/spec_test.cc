@@ -108,8 +108,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadSpec{"EpsZero", [](auto* s) { AdamW(s)->set_eps(0); }, "optimizer.adamw.eps"},
         BadSpec{"HoldoutOfAll", [](auto* s) { s->mutable_evaluate()->set_holdout(1); },
                 "evaluate.holdout"},
-        BadSpec{"EvaluateWithoutHoldout", [](auto* s) { s->mutable_evaluate(); },
-                "evaluate.holdout"},
+        BadSpec{"EvaluateWithoutHoldout", [](auto* s) { s->mutable_evaluate(); }, "evaluate"},
         BadSpec{"EvenKernel",
                 [](auto* s) {
                   s->mutable_model()->mutable_convnet()->add_channels(8);
@@ -168,7 +167,7 @@ TEST(FillDefaults, SampleSpec_GivesWhatSpecProtoSays) {
   EXPECT_EQ(spec.logical_ranks(), 1u);
   EXPECT_TRUE(spec.has_seed());
   EXPECT_EQ(spec.threads_per_rank(), 1u);
-  EXPECT_EQ(spec.loss(), v1::LOSS_CROSS_ENTROPY);
+  EXPECT_FALSE(spec.has_loss()) << "it follows from the data";
   EXPECT_EQ(spec.reduction(), v1::REDUCTION_TREE);
   EXPECT_TRUE(spec.data().shuffle());
   EXPECT_EQ(spec.data().csv().label_column(), -1);

@@ -51,6 +51,52 @@ TEST(Precision, Bf16_ChangesTheLossALittleAndKeepsGradientsInFp32) {
   }
 }
 
+struct Trained {
+  v1::Model spec;
+  data::SampleShape shape;
+  data::Batch batch;
+};
+
+Trained SmallConvnet() {
+  Trained convnet = {.spec = {},
+                     .shape = {.inputs = {8, 8}, .targets = {}, .classes = 4},
+                     .batch = {at::linspace(-1, 1, 192).reshape({3, 8, 8}), at::arange(3)}};
+  convnet.spec.mutable_convnet()->add_channels(4);
+  convnet.spec.mutable_convnet()->set_kernel(3);
+  convnet.spec.mutable_convnet()->set_pool(2);
+  convnet.spec.mutable_convnet()->set_batch_norm(true);
+  return convnet;
+}
+
+Trained SmallGpt() {
+  const at::Tensor tokens = at::arange(10).reshape({2, 5});
+  Trained gpt = {.spec = {},
+                 .shape = {.inputs = {5}, .vocabulary = 10, .targets = {5}, .classes = 10},
+                 .batch = {tokens, tokens}};
+  gpt.spec.mutable_gpt()->set_layers(1);
+  gpt.spec.mutable_gpt()->set_heads(2);
+  gpt.spec.mutable_gpt()->set_width(8);
+  gpt.spec.mutable_gpt()->set_tie_weights(true);
+  gpt.spec.mutable_gpt()->set_dropout(0.1);
+  return gpt;
+}
+
+TEST(Precision, EveryModel_HasFiniteGradientsInEveryPrecision) {
+  for (const Trained& trained : {SmallConvnet(), SmallGpt()}) {
+    for (const v1::Precision precision : {v1::PRECISION_BF16, v1::PRECISION_FP16}) {
+      v1::JobSpec spec;
+      *spec.mutable_model() = trained.spec;
+      spec.set_precision(precision);
+      const auto model = *CreateModel(spec, trained.shape);
+      model->Forward(trained.batch).loss_sum.backward();
+      for (const auto& [name, parameter] : model->Parameters()) {
+        ASSERT_TRUE(parameter.grad().defined()) << name;
+        EXPECT_TRUE(at::isfinite(parameter.grad()).all().item<bool>()) << name;
+      }
+    }
+  }
+}
+
 // CASES 31: everybody skips and halves together, since the flag is OR-ed over logical ranks.
 TEST(LossScaler, GradientThatIsNotFinite_HalvesTheScale) {
   LossScaler scaler;
