@@ -12,6 +12,7 @@ enum class RandomUse : uint64_t {
   kEpochOrder = 2,  // seed, epoch
   kForward = 3,     // seed, step, logical rank: dropout and whatever else a model draws
   kHoldout = 4,     // seed
+  kReceipt = 5,     // what is told apart by its order: digests of samples, of steps
 };
 
 // The finalizer of SplitMix64 (Steele, Lea, Flood 2014): a bijection in which every input bit moves
