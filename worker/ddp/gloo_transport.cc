@@ -2,6 +2,7 @@
 
 #include <ATen/ops/from_blob.h>
 
+#include <algorithm>
 #include <chrono>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <utility>
@@ -19,9 +20,15 @@ namespace {
 
 absl::Status AbortedStatus() { return absl::CancelledError("the exchange was aborted"); }
 
-// Owns nothing: the bytes outlive it.
-at::Tensor ViewOf(absl::Span<std::byte> bytes) {
-  return at::from_blob(bytes.data(), {static_cast<int64_t>(bytes.size())}, at::kByte);
+// Owns nothing: the bytes outlive it. Only a receive writes to them.
+at::Tensor ViewOf(absl::Span<const std::byte> bytes) {
+  return at::from_blob(const_cast<std::byte*>(bytes.data()), {static_cast<int64_t>(bytes.size())},
+                       at::kByte);
+}
+
+template <typename Byte>
+absl::Span<Byte> Slot(absl::Span<Byte> slots, size_t slot_bytes, uint32_t rank) {
+  return slots.subspan(rank * slot_bytes, slot_bytes);
 }
 
 using Gloo = c10::intrusive_ptr<c10d::ProcessGroupGloo>;
@@ -41,7 +48,7 @@ class Messages {
         tag_(static_cast<int>(2 * number & 0x7ffffffe)),  // Gloo wants it positive
         timeout_(absl::ToChronoMilliseconds(timeout)) {}
 
-  void Send(absl::Span<std::byte> data, uint32_t peer) {
+  void Send(absl::Span<const std::byte> data, uint32_t peer) {
     Post("sending to", peer, data, [this, peer](std::vector<at::Tensor>& bytes, int tag) {
       return gloo_->send(bytes, static_cast<int>(peer), tag);
     });
@@ -78,7 +85,7 @@ class Messages {
   };
 
   template <typename PostBytes>
-  void Post(const char* direction, uint32_t peer, absl::Span<std::byte> data,
+  void Post(const char* direction, uint32_t peer, absl::Span<const std::byte> data,
             const PostBytes& post) {
     if (!post_status_.ok()) return;
     std::vector<at::Tensor> bytes = {ViewOf(data)};
@@ -133,15 +140,16 @@ class GlooTransport : public Transport {
 
   std::unique_ptr<PendingExchange> StartAllGather(absl::Span<std::byte> slots) override {
     const size_t slot_bytes = slots.size() / world_size_;
-    const auto slot = [&](uint32_t rank) { return slots.subspan(rank * slot_bytes, slot_bytes); };
-    return Start([&](Messages& messages) {
-      // Every rank begins with its right neighbour, so that not all write to one at the same time.
-      for (uint32_t i = 1; i < world_size_; ++i) {
-        const uint32_t from = (rank_.value() + world_size_ - i) % world_size_;
-        messages.Receive(slot(from), from);
-        messages.Send(slot(rank_.value()), (rank_.value() + i) % world_size_);
-      }
-    });
+    const auto own = Slot(slots, slot_bytes, rank_.value());
+    return StartWithEveryPeer(slots, [own](uint32_t) { return own; });
+  }
+
+  std::unique_ptr<PendingExchange> StartAllToAll(absl::Span<const std::byte> send,
+                                                 absl::Span<std::byte> receive) override {
+    const size_t slot_bytes = send.size() / world_size_;
+    const auto own = Slot(send, slot_bytes, rank_.value());
+    std::copy(own.begin(), own.end(), Slot(receive, slot_bytes, rank_.value()).begin());
+    return StartWithEveryPeer(receive, [=](uint32_t rank) { return Slot(send, slot_bytes, rank); });
   }
 
   absl::Status Broadcast(absl::Span<std::byte> data, Rank root) override {
@@ -168,6 +176,22 @@ class GlooTransport : public Transport {
   }
 
  private:
+  // Receives a slot from every peer, and sends `for_peer(rank)` to each.
+  template <typename ForPeer>
+  std::unique_ptr<PendingExchange> StartWithEveryPeer(absl::Span<std::byte> receive,
+                                                      const ForPeer& for_peer) {
+    const size_t slot_bytes = receive.size() / world_size_;
+    return Start([&](Messages& messages) {
+      // Every rank begins with its right neighbour, so that not all write to one at the same time.
+      for (uint32_t i = 1; i < world_size_; ++i) {
+        const uint32_t from = (rank_.value() + world_size_ - i) % world_size_;
+        const uint32_t to = (rank_.value() + i) % world_size_;
+        messages.Receive(Slot(receive, slot_bytes, from), from);
+        messages.Send(for_peer(to), to);
+      }
+    });
+  }
+
   // `post` posts the messages of one exchange.
   template <typename Post>
   std::unique_ptr<PendingExchange> Start(const Post& post) {

@@ -28,6 +28,10 @@ Gradients ReduceOn(uint32_t world_size, const ReductionScene& scene,
   return *results[0];
 }
 
+// Both ways of an exchange, whatever the size of a bucket.
+constexpr GradientReducerOptions kGathered = {.gather_bytes = size_t{1} << 30};
+constexpr GradientReducerOptions kSharded = {.gather_bytes = 0};
+
 constexpr uint32_t kWorldSizes[] = {1, 2, 3, 4, 5, 8};
 
 // Several thousand values, an odd number of parameters, some of them tiny.
@@ -54,11 +58,41 @@ TEST(GradientReducerBitsTest, EveryWorldSize_IsTheDefinition) {
   }
 }
 
-TEST(GradientReducerBitsTest, EveryWorldSizeWithAbsentGradients_IsTheDefinition) {
-  const ReductionScene scene = EightLeavesWithGaps();
-  for (const uint32_t world_size : kWorldSizes) {
-    EXPECT_TRUE(SameBits(ReduceOn(world_size, scene), Definition(scene))) << world_size << " ranks";
+TEST(GradientReducerBitsTest, EveryWorldSizeGatheredOrSharded_IsTheDefinition) {
+  for (const ReductionScene& scene : {EightLeaves(), EightLeavesWithGaps()}) {
+    for (const uint32_t world_size : kWorldSizes) {
+      EXPECT_TRUE(SameBits(ReduceOn(world_size, scene, kGathered), Definition(scene)))
+          << world_size << " ranks, gathered";
+      EXPECT_TRUE(SameBits(ReduceOn(world_size, scene, kSharded), Definition(scene)))
+          << world_size << " ranks, sharded";
+    }
   }
+}
+
+TEST(GradientReducerBitsTest, FewerElementsThanRanksSharded_IsTheDefinition) {
+  ReductionScene scene = ReductionScene::Random(8, {{2}, {1}}, 6);
+  for (const uint32_t world_size : kWorldSizes) {
+    EXPECT_TRUE(SameBits(ReduceOn(world_size, scene, kSharded), Definition(scene)))
+        << world_size << " ranks";
+  }
+}
+
+// Nothing of a step may be left over in the next.
+TEST(GradientReducerBitsTest, SegmentsComeAndGoSharded_EveryStepIsTheDefinition) {
+  const ReductionScene full = EightLeaves();
+  const ReductionScene gaps = EightLeavesWithGaps();
+  RunRanks(3, [&](Transport& transport) {
+    GradientReducerOptions options = kSharded;
+    options.logical_ranks = 8;
+    const std::vector<NamedTensor> parameters = full.MakeParameters();
+    auto reducer = *GradientReducer::Create(transport, parameters, options);
+    uint64_t step = 0;
+    for (const ReductionScene* scene : {&full, &gaps, &full, &gaps}) {
+      const auto result = ReduceStep(*scene, *reducer, parameters, step++);
+      ASSERT_TRUE(result.ok()) << result.status();
+      EXPECT_TRUE(SameBits(*result, Definition(*scene))) << "step " << step;
+    }
+  });
 }
 
 TEST(GradientReducerBitsTest, FoldFromTheLeft_Differs) {
@@ -100,8 +134,10 @@ TEST(GradientReducerBitsTest, NegativeZeroOnOneLeafOnly_StaysNegative) {
   ReductionScene zeros_for_absent = scene;
   for (const size_t leaf : {0, 1, 3}) zeros_for_absent.leaves[leaf][0] = at::zeros({3});
   for (const uint32_t world_size : {1, 2, 3, 4}) {
-    EXPECT_TRUE(ReduceOn(world_size, scene)[0].signbit().all().item<bool>()) << world_size;
-    EXPECT_FALSE(ReduceOn(world_size, zeros_for_absent)[0].signbit().any().item<bool>());
+    for (const GradientReducerOptions& way : {kGathered, kSharded}) {
+      EXPECT_TRUE(ReduceOn(world_size, scene, way)[0].signbit().all().item<bool>()) << world_size;
+      EXPECT_FALSE(ReduceOn(world_size, zeros_for_absent, way)[0].signbit().any().item<bool>());
+    }
   }
 }
 
@@ -121,9 +157,12 @@ TEST(GradientReducerBitsTest, ScalingBeforeTheSum_DiffersAtThreeShares) {
 TEST(GradientReducerBitsTest, BucketSize_ChangesNoBit) {
   for (const ReductionScene& scene : {EightLeaves(), EightLeavesWithGaps()}) {
     for (const uint32_t world_size : {1, 3, 4}) {
-      const Gradients small = ReduceOn(world_size, scene, {.bucket_bytes = 1 << 10});
       const Gradients large = ReduceOn(world_size, scene, {.bucket_bytes = 25 << 20});
-      EXPECT_TRUE(SameBits(small, large)) << world_size << " ranks";
+      for (const size_t gather_bytes : {0, 500, 1 << 20}) {
+        const Gradients small =
+            ReduceOn(world_size, scene, {.bucket_bytes = 1 << 10, .gather_bytes = gather_bytes});
+        EXPECT_TRUE(SameBits(small, large)) << world_size << " ranks";
+      }
     }
   }
 }

@@ -15,9 +15,9 @@
 
 namespace tandem::ddp {
 
-// Combines small vectors of all logical ranks in the tree of reduction_tree.h, with the caller's own
-// addition: the same bits on every rank, at every world size. For statistics in the middle of a
-// step, such as those of synchronized batch normalization.
+// Combines small vectors of all logical ranks in the tree of reduction_tree.h, with the caller's
+// own addition: the same bits on every rank, at every world size. For statistics in the middle of
+// a step, such as those of synchronized batch normalization.
 //
 // Not thread-safe; every rank makes the same calls, in the same order among its other exchanges.
 class LeafFold {
@@ -49,8 +49,8 @@ class LeafFold {
   //   InvalidArgument     `leaves` does not fit range(), a leaf has another width or the number of
   //                       the operation is too large. Peers then wait for this rank: abort the
   //                       transport.
-  //   FailedPrecondition  a rank is at another step or operation, or has other constants: names rank
-  //                       and step.
+  //   FailedPrecondition  a rank is at another step or operation, or has other constants: names
+  //                       rank and step.
   //   others              as Transport.
   absl::StatusOr<std::optional<Values>> Fold(const Place& place,
                                              absl::Span<const std::optional<Values>> leaves,

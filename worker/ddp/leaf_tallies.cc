@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "absl/strings/str_format.h"
+#include "common/keyed_hash.h"
 #include "worker/ddp/exchange_header.h"
 #include "worker/ddp/reduction_tree.h"
 
@@ -11,7 +12,12 @@ namespace {
 
 struct AddTallies {
   Tally operator()(const Tally& left, const Tally& right) const {
-    return {left.loss_sum + right.loss_sum, left.count + right.count, left.correct + right.correct};
+    return {
+        .loss_sum = left.loss_sum + right.loss_sum,
+        .count = left.count + right.count,
+        .correct = left.correct + right.correct,
+        .samples_digest = MixKeys(RandomUse::kReceipt, left.samples_digest, right.samples_digest),
+    };
   }
 };
 
@@ -33,6 +39,14 @@ uint32_t BucketOf(TallyUse use) {
 }
 
 }  // namespace
+
+uint64_t DigestOfSamples(absl::Span<const int64_t> samples) {
+  uint64_t digest = MixKeys(RandomUse::kReceipt, samples.size());
+  for (const int64_t sample : samples) {
+    digest = MixKeys(RandomUse::kReceipt, digest, static_cast<uint64_t>(sample));
+  }
+  return digest;
+}
 
 LeafTallies::LeafTallies(Transport& transport, uint32_t logical_ranks, uint64_t job_hash)
     : gather_(transport, logical_ranks, job_hash),

@@ -18,9 +18,14 @@ struct Tally {
   double loss_sum = 0;
   uint64_t count = 0;    // samples (or tokens) in loss_sum
   uint64_t correct = 0;  // of those; evaluation only
+  // Which samples, in which order: of a logical rank DigestOfSamples of them. That of a node is
+  // MixKeys(kReceipt, left, right).
+  uint64_t samples_digest = 0;
 
   friend bool operator==(const Tally&, const Tally&) = default;
 };
+
+uint64_t DigestOfSamples(absl::Span<const int64_t> samples);
 
 // What a tally is of. Ranks that measure while others train must not be added up.
 enum class TallyUse { kStep, kEvaluation };

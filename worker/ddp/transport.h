@@ -45,6 +45,19 @@ class Transport {
   // is what Wait returns. Several may be under way.
   virtual std::unique_ptr<PendingExchange> StartAllGather(absl::Span<std::byte> slots) = 0;
 
+  // `send` and `receive`, apart from each other, are world_size() slots of equal size: slot p of
+  // `send` goes to rank p, and once the exchange is over slot p of `receive` is what rank p sent
+  // here, also for p = rank(). Else as StartAllGather.
+  virtual std::unique_ptr<PendingExchange> StartAllToAll(absl::Span<const std::byte> send,
+                                                         absl::Span<std::byte> receive) = 0;
+
+  // Once over, `values` holds the sums over all ranks, with equal bits on every rank, added in any
+  // order: the one exception to "never adds", for Reduction::kAllReduce alone. As StartAllGather,
+  // except that Wait may communicate: every rank waits for these in the same order. Unless a
+  // library brings its own: StartAllToAll, a sum over each rank's share in the order of ranks, an
+  // all-gather. Not Gloo's own, which does not notice a peer that dies in the middle.
+  virtual std::unique_ptr<PendingExchange> StartAllReduceSum(absl::Span<float> values);
+
   // On every rank `data` becomes that of `root`.
   virtual absl::Status Broadcast(absl::Span<std::byte> data, Rank root) = 0;
 

@@ -6,7 +6,6 @@
 
 #include "ATen/core/grad_mode.h"
 #include "worker/data/loader.h"
-#include "worker/model/precision.h"
 
 namespace tandem::trainer {
 
@@ -56,7 +55,6 @@ absl::StatusOr<ddp::Tally> Evaluator::MeasureChunk(data::Range chunk) const {
   const Workload::Data& data = workload_.measured();
   const auto batch = data::LoadShare(*data.dataset, data.transforms, share);
   if (!batch.ok()) return batch.status();
-  const model::PrecisionGuard precision(workload_.spec.precision());
   const model::Outcome outcome = workload_.model->Forward(**batch);
   const int64_t correct = outcome.correct.defined() ? outcome.correct.item<int64_t>() : 0;
   return ddp::Tally{.loss_sum = outcome.loss_sum.item<double>(),

@@ -1,15 +1,12 @@
 #include "worker/trainer/leaf.h"
 
-#include "worker/model/seed.h"
-
 namespace tandem::trainer {
 
-uint64_t SeedForward(const PassParts& parts, uint64_t step, LogicalRank logical_rank,
-                     uint64_t segment) {
+uint64_t ForwardSeedOf(const PassParts& parts, uint64_t step, LogicalRank logical_rank,
+                       uint64_t segment) {
   const ForwardPass pass = {parts.workload.spec.seed(), step, logical_rank, parts.rank, segment};
   const LogicalRank first(parts.reducer.range().begin);
-  model::SeedDefaultGenerator(parts.mistakes.Seed(parts.hooks.forward_seed, pass, first));
-  return model::FirstDraw();
+  return parts.mistakes.Seed(parts.hooks.forward_seed, pass, first);
 }
 
 std::optional<ddp::Tally> TallyOf(const std::optional<LoadedShare>& share,

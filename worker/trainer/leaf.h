@@ -11,10 +11,10 @@ namespace tandem::trainer {
 
 // What both kinds of pass do with a logical rank. `step`: steps done.
 
-// Seeds the generator for a forward pass; returns what it will yield first. `segment`: of a network
-// that is cut at its normalizations.
-uint64_t SeedForward(const PassParts& parts, uint64_t step, LogicalRank logical_rank,
-                     uint64_t segment = 0);
+// What the generator is seeded with for a forward pass. `segment`: of a network that is cut at its
+// normalizations.
+uint64_t ForwardSeedOf(const PassParts& parts, uint64_t step, LogicalRank logical_rank,
+                       uint64_t segment = 0);
 
 // Of a share and what the model said about it. A share in which every target was masked out has no
 // gradient, like an empty one, but its samples were seen.

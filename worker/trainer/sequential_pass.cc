@@ -1,7 +1,7 @@
 #include <utility>
 
 #include "ATen/Functions.h"
-#include "worker/model/precision.h"
+#include "worker/model/seed.h"
 #include "worker/model/step_buffers.h"
 #include "worker/trainer/batch_pass.h"
 #include "worker/trainer/leaf.h"
@@ -44,9 +44,9 @@ class SequentialPass : public BatchPass {
 
   model::Outcome Forward(LogicalRank logical_rank, const LoadedShare& share) {
     parts_.position.Enter(step_, v1::PHASE_FORWARD);
-    const uint64_t first_draw = SeedForward(parts_, step_, logical_rank);
+    model::SeedDefaultGenerator(ForwardSeedOf(parts_, step_, logical_rank));
+    const uint64_t first_draw = model::FirstDraw();
     if (!parts_.mistakes.BuffersStayOnRank()) buffers_.BeginLogicalRank();
-    const model::PrecisionGuard precision(parts_.workload.spec.precision());
     model::Outcome outcome = parts_.workload.model->Forward(share.batch);
     if (!parts_.mistakes.BuffersStayOnRank()) buffers_.EndLogicalRank(logical_rank);
     if (parts_.tracer != nullptr) {

@@ -1,6 +1,6 @@
 #include <utility>
 
-#include "worker/model/precision.h"
+#include "worker/model/seed.h"
 #include "worker/model/synchronized_pass.h"
 #include "worker/trainer/batch_pass.h"
 #include "worker/trainer/leaf.h"
@@ -13,7 +13,7 @@ class SynchronizedBatchPass : public BatchPass {
   explicit SynchronizedBatchPass(const PassParts& parts)
       : parts_(parts),
         pass_(*parts.workload.model, MakeFold(), [this](size_t leaf, size_t segment) {
-          return SeedForward(parts_, step_, LogicalRankAt(leaf), segment);
+          return ForwardSeedOf(parts_, step_, LogicalRankAt(leaf), segment);
         }) {}
 
   absl::Status Run(uint64_t step, double loss_scale) override {
@@ -52,15 +52,15 @@ class SynchronizedBatchPass : public BatchPass {
 
   absl::Status Forward() {
     parts_.position.Enter(step_, v1::PHASE_FORWARD);
-    const model::PrecisionGuard precision(parts_.workload.spec.precision());
     const auto outcomes = pass_.Forward(batches_);
     if (!outcomes.ok()) return outcomes.status();
     std::vector<std::optional<ddp::Tally>> tallies;
     for (size_t leaf = 0; leaf < shares_.size(); ++leaf) {
       tallies.push_back(TallyOf(shares_[leaf], (*outcomes)[leaf]));
       if (parts_.tracer == nullptr || !shares_[leaf]) continue;
-      parts_.tracer->OnLeaf(LogicalRankAt(leaf), shares_[leaf]->samples,
-                            SeedForward(parts_, step_, LogicalRankAt(leaf)), tallies.back());
+      model::SeedDefaultGenerator(ForwardSeedOf(parts_, step_, LogicalRankAt(leaf)));
+      parts_.tracer->OnLeaf(LogicalRankAt(leaf), shares_[leaf]->samples, model::FirstDraw(),
+                            tallies.back());
     }
     parts_.tallies.Start(ddp::TallyUse::kStep, step_, tallies);
     return absl::OkStatus();

@@ -11,7 +11,9 @@ namespace tandem::trainer {
 namespace {
 
 std::unique_ptr<BatchPass> MakePass(const PassParts& parts) {
-  const bool synchronized = parts.workload.spec.batch_norm() == v1::BATCH_NORM_SYNCHRONIZED;
+  // A model without normalizations has nothing to synchronize.
+  const bool synchronized = parts.workload.spec.batch_norm() == v1::BATCH_NORM_SYNCHRONIZED &&
+                            parts.workload.model->segmented() != nullptr;
   return synchronized ? MakeSynchronizedPass(parts) : MakeSequentialPass(parts);
 }
 
