@@ -171,8 +171,8 @@ absl::StatusOr<ExitCode> Verify(Context* context, const VerifyOptions& options) 
 
 void AddVerifyCommand(CLI::App* app, Context* context) {
   auto options = std::make_shared<VerifyOptions>();
-  CLI::App* command = app->add_subcommand(
-      "verify", "Train a job on several numbers of workers and compare every bit");
+  CLI::App* command =
+      app->add_subcommand("verify", "Compare a job's bits on several numbers of workers");
   options->spec.AddWithoutWorkersTo(command);
   constexpr uint32_t kMostWorkers = 1024;
   command
