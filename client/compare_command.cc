@@ -44,8 +44,7 @@ absl::StatusOr<ExitCode> Compare(Context* context, const CompareOptions& options
 
 void AddCompareCommand(CLI::App* app, Context* context) {
   auto options = std::make_shared<CompareOptions>();
-  CLI::App* command =
-      app->add_subcommand("compare", "Whether two jobs did the same training, bit for bit");
+  CLI::App* command = app->add_subcommand("compare", "Whether two jobs did the same, bit for bit");
   command->add_option("JOB", options->first, "Id of a job, or a beginning that no other has")
       ->required();
   command->add_option("JOB2", options->other, "The other one")->required();

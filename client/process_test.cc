@@ -181,6 +181,16 @@ TEST_F(ProcessTest, Check_MistakeInFile_ExitsWith2AndNamesTheLine) {
                                      "global_batch_size?\n"));
 }
 
+TEST_F(ProcessTest, Check_EachMistakeOfTheExamples_IsValidAndListed) {
+  const std::string folder = TANDEM_SOURCE_DIR "/examples/mistakes";
+  const std::string list = Contents(folder + "/README.md");
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() != ".yaml") continue;
+    EXPECT_EQ(Tandem("check " + entry.path().string()).code, 0) << entry.path();
+    EXPECT_THAT(list, HasSubstr("`" + entry.path().filename().string() + "`"));
+  }
+}
+
 TEST_F(ProcessTest, Explain_PrintsOneKeyOrAllOrJson) {
   EXPECT_THAT(Tandem("explain optimizer.adamw.lr").out, HasSubstr("greater than 0"));
   EXPECT_THAT(Tandem("explain").out, HasSubstr("evaluate.holdout"));

@@ -28,26 +28,27 @@ struct VerifyOptions {
 };
 
 // The runs of one verification, on a cluster of its own.
-class Verification {
+class Experiment {
  public:
-  Verification(Context* context, v1::JobSpec controlled, std::vector<uint32_t> sizes)
+  Experiment(Context* context, v1::JobSpec controlled, std::vector<uint32_t> sizes)
       : context_(*context), controlled_(std::move(controlled)), sizes_(std::move(sizes)) {}
 
-  // Nothing where a job failed, after saying so.
-  absl::StatusOr<std::optional<v1::Verification>> Execute(double tolerance) {
-    const absl::Status started = Start();
-    if (!started.ok()) return started;
-    const absl::Status trained = TrainAll();
-    if (!trained.ok()) return trained;
-    if (failed_) return std::nullopt;
-    v1::Verification verification = verify::Judge(evidence_, {level_, tolerance});
-    verification.set_name(controlled_.name());
-    verification.set_steps(controlled_.steps());
-    verification.set_logical_ranks(controlled_.logical_ranks());
-    verification.set_seed(controlled_.seed());
-    const absl::Status looked = LookAtValues(&verification);
-    if (!looked.ok()) return looked;
-    return verification;
+  // Errors as for LocalCluster and TrainObserved.
+  absl::StatusOr<v1::Verification> Execute(double tolerance) {
+    absl::Status status = Start();
+    if (status.ok()) status = TrainAll();
+    if (!status.ok()) return status;
+    v1::Verification found = verify::Judge(evidence_, {level_, tolerance});
+    found.set_name(controlled_.name());
+    found.set_steps(controlled_.steps());
+    found.set_logical_ranks(controlled_.logical_ranks());
+    found.set_seed(controlled_.seed());
+    // What does not repeat itself would have other values by then.
+    if (found.runs(1).verdict() == v1::VERDICT_BIT_EQUAL && !found.difference().tensor().empty()) {
+      status = LookAtValues(found.mutable_difference());
+    }
+    if (!status.ok()) return status;
+    return found;
   }
 
  private:
@@ -73,9 +74,26 @@ class Verification {
     sizes.insert(sizes.begin(), sizes.front());
     for (uint32_t size : sizes) {
       auto run = Train(NextSpec(size));
-      if (!run.ok() || failed_) return run.status();
+      if (!run.ok()) return run.status();
       evidence_.runs.push_back(*std::move(run));
     }
+    return absl::OkStatus();
+  }
+
+  // Both runs once more, telling them to write down the first tensor that differs.
+  absl::Status LookAtValues(v1::Difference* difference) {
+    progress_.Remark(absl::StrCat("once more, for the values of ", difference->tensor()));
+    std::vector<verify::Run> runs;
+    for (uint32_t size : {difference->first_world_size(), difference->other_world_size()}) {
+      v1::JobSpec spec = NextSpec(size);
+      spec.mutable_trace()->set_tensor(difference->tensor());
+      spec.mutable_trace()->set_tensor_step(difference->tensor_step());
+      auto run = Train(spec);
+      if (!run.ok()) return run.status();
+      runs.push_back(*std::move(run));
+    }
+    const auto value = verify::FirstDifferingValue(*difference, runs[0], runs[1]);
+    if (value) *difference->mutable_value() = *value;
     return absl::OkStatus();
   }
 
@@ -90,38 +108,15 @@ class Verification {
     if (!broken.ok()) return broken;
     if (!training.ok()) return training.status();
     level_ = training->job.receipt().level();
-    failed_ = !IsEvidence(training->job);
-    progress_.Remark(absl::StrCat("W = ", spec.workers(), ": ", Outcome(training->job), ", ",
+    progress_.Remark(absl::StrCat(verify::NameOf(training->run), ": ", Outcome(training->job), ", ",
                                   DurationText(absl::Now() - before)));
     return std::move(training->run);
   }
 
   static std::string Outcome(const v1::Job& job) {
-    const std::string did = absl::StrCat(verify::Counted(job.step(), "step"), ", loss ",
-                                         verify::NumberText(job.loss()));
-    return job.state() == v1::JOB_STATE_SUCCEEDED
-               ? did
-               : absl::StrCat(StateText(job.state()), ": ", job.cause().message());
-  }
-
-  // Both runs once more, telling them to write down the first tensor that differs.
-  absl::Status LookAtValues(v1::Verification* verification) {
-    const v1::Difference& difference = verification->difference();
-    const bool repeats = verification->runs(1).verdict() == v1::VERDICT_BIT_EQUAL;
-    if (difference.tensor().empty() || !repeats) return absl::OkStatus();
-    progress_.Remark(absl::StrCat("looking at ", difference.tensor()));
-    std::vector<verify::Run> runs;
-    for (uint32_t size : {difference.first_world_size(), difference.other_world_size()}) {
-      v1::JobSpec spec = NextSpec(size);
-      spec.mutable_trace()->set_tensor(difference.tensor());
-      spec.mutable_trace()->set_tensor_step(difference.tensor_step());
-      auto run = Train(spec);
-      if (!run.ok() || failed_) return run.status();
-      runs.push_back(*std::move(run));
-    }
-    const auto value = verify::FirstDifferingValue(difference, runs[0], runs[1]);
-    if (value) *verification->mutable_difference()->mutable_value() = *value;
-    return absl::OkStatus();
+    if (job.has_cause()) return job.cause().message();
+    return absl::StrCat(verify::Counted(job.step(), "step"), ", loss ",
+                        verify::NumberText(job.loss()));
   }
 
   Context& context_;
@@ -136,9 +131,8 @@ class Verification {
   std::unique_ptr<Connection> connection_;
   verify::Evidence evidence_;
   v1::EquivalenceLevel level_ = v1::EQUIVALENCE_LEVEL_UNSPECIFIED;
+  // How many there were.
   int runs_ = 0;
-  // A job failed, and not because its ranks did not agree.
-  bool failed_ = false;
 };
 
 absl::Status WritePage(const std::string& path, const v1::Verification& verification) {
@@ -149,38 +143,42 @@ absl::Status WritePage(const std::string& path, const v1::Verification& verifica
               : absl::InvalidArgumentError(absl::StrCat("--html ", path, " cannot be written"));
 }
 
+absl::StatusOr<ExitCode> Report(Context* context, const std::string& html_file,
+                                const v1::Verification& found) {
+  context->Answer(
+      found, [&] { return verify::FormatVerification(found, context->console.color_output()); });
+  const absl::Status written = html_file.empty() ? absl::OkStatus() : WritePage(html_file, found);
+  if (!written.ok()) return written;
+  return found.passed() ? ExitCode::kSuccess : ExitCode::kJobFailed;
+}
+
 absl::StatusOr<ExitCode> Verify(Context* context, const VerifyOptions& options) {
   const auto spec = options.spec.Load();
   if (!spec.ok()) return spec.status();
   const std::vector<uint32_t> sizes = verify::WorldSizes(*spec, options.workers);
   const auto controlled = verify::ControlledSpec(*spec, sizes, options.steps);
   if (!controlled.ok()) return controlled.status();
-  const auto verification = Verification(context, *controlled, sizes).Execute(options.tolerance);
-  if (!verification.ok()) return verification.status();
-  if (!*verification) return ExitCode::kJobFailed;
-  const v1::Verification& found = **verification;
-  context->Answer(
-      found, [&] { return verify::FormatVerification(found, context->console.color_output()); });
-  if (!options.html_file.empty()) {
-    const absl::Status written = WritePage(options.html_file, found);
-    if (!written.ok()) return written;
+  const auto found = Experiment(context, *controlled, sizes).Execute(options.tolerance);
+  if (absl::IsAborted(found.status())) {
+    context->console.Remark(absl::StrCat("tandem: ", found.status().message()));
+    return ExitCode::kJobFailed;
   }
-  return found.passed() ? ExitCode::kSuccess : ExitCode::kJobFailed;
+  if (!found.ok()) return found.status();
+  return Report(context, options.html_file, *found);
 }
 
 }  // namespace
 
 void AddVerifyCommand(CLI::App* app, Context* context) {
   auto options = std::make_shared<VerifyOptions>();
-  CLI::App* command = app->add_subcommand(
-      "verify", "Train a job on several numbers of workers and prove that the result is the same");
+  CLI::App* command =
+      app->add_subcommand("verify", "Compare a job's bits on several numbers of workers");
   options->spec.AddWithoutWorkersTo(command);
   constexpr uint32_t kMostWorkers = 1024;
   command
-      ->add_option(
-          "--workers", options->workers,
-          "World sizes to try, as in 1,2,4, on CPU slots of this machine; the first one is "
-          "run twice. Left out: 1, 2 and the file's")
+      ->add_option("--workers", options->workers,
+                   "World sizes to try, as in 1,2,4; the first one is run twice. Left out: 1, 2 "
+                   "and the file's")
       ->type_name("W,...")
       ->delimiter(',')
       ->allow_extra_args(false)

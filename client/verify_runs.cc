@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/follow.h"
+#include "client/job_text.h"
 #include "client/verify/trace_file.h"
 
 namespace tandem::client {
@@ -42,12 +43,18 @@ absl::StatusOr<verify::Run> Collect(const v1::Job& job, const v1::JobSpec& spec,
   return run;
 }
 
-}  // namespace
-
-bool IsEvidence(const v1::Job& job) {
+bool CanBeCompared(const v1::Job& job) {
   return job.state() == v1::JOB_STATE_SUCCEEDED ||
          job.cause().code() == v1::CAUSE_CODE_DIGEST_MISMATCH;
 }
+
+absl::Status Failure(const v1::Job& job) {
+  return absl::AbortedError(
+      absl::StrCat(job.id(), " ", StateText(job.state()),
+                   job.has_cause() ? absl::StrCat(": ", job.cause().message()) : ""));
+}
+
+}  // namespace
 
 absl::StatusOr<ObservedTraining> TrainObserved(const v1::JobSpec& spec,
                                                const TrainingGround& ground) {
@@ -56,15 +63,12 @@ absl::StatusOr<ObservedTraining> TrainObserved(const v1::JobSpec& spec,
   if (error) {
     return absl::NotFoundError(absl::StrCat(spec.trace().dir(), ": ", error.message()));
   }
-  auto job = TrainToEnd(spec, ground);
+  const auto job = TrainToEnd(spec, ground);
   if (!job.ok()) return job.status();
-  ObservedTraining training;
-  training.job = *std::move(job);
-  if (!IsEvidence(training.job)) return training;
-  auto run = Collect(training.job, spec, ground.connection);
+  if (!CanBeCompared(*job)) return Failure(*job);
+  auto run = Collect(*job, spec, ground.connection);
   if (!run.ok()) return run.status();
-  training.run = *std::move(run);
-  return training;
+  return ObservedTraining{*job, *std::move(run)};
 }
 
 }  // namespace tandem::client

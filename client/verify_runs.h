@@ -18,16 +18,13 @@ struct TrainingGround {
 struct ObservedTraining {
   // As it ended.
   v1::Job job;
-  // Empty where the job says nothing about numbers: see IsEvidence.
   verify::Run run;
 };
 
-// Whether the run of a job that has ended can be compared: it succeeded, or its own ranks did not
-// agree, which is a finding.
-bool IsEvidence(const v1::Job& job);
-
 // Makes the folder for the traces, trains the job to its end, and collects its history and the
-// traces of its ranks. Errors as for Connection and ReadTraces, and
+// traces of its ranks. A job whose ranks do not agree is collected as well: that is a finding.
+// Errors as for Connection and ReadTraces, and
+//   Aborted    the job failed in another way, or was cancelled; the message is its cause.
 //   NotFound   the folder cannot be made.
 //   Cancelled  interrupted.
 absl::StatusOr<ObservedTraining> TrainObserved(const v1::JobSpec& spec,

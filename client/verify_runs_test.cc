@@ -81,15 +81,14 @@ TEST_F(TrainObservedTest, RanksThatDoNotAgree_AreEvidenceWithACause) {
   JobEnds(v1::JOB_STATE_FAILED, v1::CAUSE_CODE_DIGEST_MISMATCH);
   const auto training = Train();
   ASSERT_TRUE(training.ok()) << training.status();
-  EXPECT_TRUE(IsEvidence(training->job));
   EXPECT_EQ(training->run.cause, "rank 1 said no");
 }
 
-TEST_F(TrainObservedTest, JobFails_IsNoEvidence) {
+TEST_F(TrainObservedTest, JobFails_IsAbortedWithItsCause) {
   JobEnds(v1::JOB_STATE_FAILED, v1::CAUSE_CODE_BAD_INPUT);
-  const auto training = Train();
-  ASSERT_TRUE(training.ok()) << training.status();
-  EXPECT_FALSE(IsEvidence(training->job));
+  const absl::Status status = Train().status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(status.message(), "digits-1 FAILED: rank 1 said no");
 }
 
 TEST_F(TrainObservedTest, RankWithoutATrace_IsNamed) {

@@ -112,7 +112,7 @@ TEST(FirstDifferingValue, BytesOfNoSuchTensor_IsNothing) {
 }
 
 TEST(FirstDifferingValue, OfRuns_IsThatOfTheRankThatDiffers) {
-  Run first = GoodRun(1), other = GoodRun(2);
+  verify::Run first = GoodRun(1), other = GoodRun(2);
   v1::Difference difference;
   difference.set_tensor("fc.bias");
   difference.set_tensor_step(2);

@@ -11,7 +11,7 @@
 namespace tandem::verify {
 namespace {
 
-v1::Verification JudgeRuns(std::vector<Run> runs, const JudgeOptions& options = {}) {
+v1::Verification JudgeRuns(std::vector<verify::Run> runs, const JudgeOptions& options = {}) {
   return Judge({std::move(runs)}, options);
 }
 
@@ -30,7 +30,7 @@ TEST(Judge, SameBits_IsBitEqualAndPasses) {
 }
 
 TEST(Judge, OneBitOfTheLastLoss_IsDifferent) {
-  Run other = GoodRun(2);
+  verify::Run other = GoodRun(2);
   v1::StepSample& last = other.samples.back();
   last.set_loss_sum(std::nextafter(last.loss_sum(), 1));
   const v1::Verification verdict = JudgeRuns({GoodRun(1), GoodRun(1), other});
@@ -42,7 +42,7 @@ TEST(Judge, OneBitOfTheLastLoss_IsDifferent) {
 }
 
 TEST(Judge, OneTensorOfOneRank_IsDifferentAndNamed) {
-  Run other = GoodRun(2);
+  verify::Run other = GoodRun(2);
   other.ranks[1].steps[2].mutable_tensors(1)->set_sha256("another");
   const v1::Verification verdict = JudgeRuns({GoodRun(1), GoodRun(1), other});
   EXPECT_EQ(verdict.verdict(), v1::VERDICT_DIFFERENT);
@@ -52,7 +52,7 @@ TEST(Judge, OneTensorOfOneRank_IsDifferentAndNamed) {
 }
 
 TEST(Judge, FirstTensor_StandsAtTheStepWhereItDiffers) {
-  Run other = GoodRun(2);
+  verify::Run other = GoodRun(2);
   other.ranks[0].header.mutable_tensors(0)->set_sha256("another");
   Derail(&other, 1, 2);
   const v1::Verification verdict = JudgeRuns({GoodRun(1), GoodRun(1), other});
@@ -63,7 +63,7 @@ TEST(Judge, FirstTensor_StandsAtTheStepWhereItDiffers) {
 }
 
 TEST(Judge, SemanticJob_IsHeldToItsTolerance) {
-  Run near = GoodRun(2), far = GoodRun(2);
+  verify::Run near = GoodRun(2), far = GoodRun(2);
   Derail(&near, 2, 1 + 1e-4);
   Derail(&far, 2, 1 + 1e-2);
   const v1::Verification passes = JudgeRuns({GoodRun(1), GoodRun(1), near}, kSemantic);
@@ -76,33 +76,33 @@ TEST(Judge, SemanticJob_IsHeldToItsTolerance) {
 }
 
 TEST(Judge, BitwiseJobWithinTolerance_Fails) {
-  Run near = GoodRun(2);
+  verify::Run near = GoodRun(2);
   Derail(&near, 2, 1 + 1e-9);
   EXPECT_FALSE(JudgeRuns({GoodRun(1), GoodRun(1), near}).passed());
 }
 
 TEST(Judge, SemanticJobWithOtherSamples_Fails) {
-  Run other = GoodRun(2);
+  verify::Run other = GoodRun(2);
   Resample(&other, [](const v1::LeafTrace&, uint64_t) { return std::vector<int64_t>{1, 2}; });
   EXPECT_FALSE(JudgeRuns({GoodRun(1), GoodRun(1), other}, kSemantic).passed());
 }
 
 TEST(Judge, LossThatIsNoNumber_IsNeverWithinTolerance) {
-  Run other = GoodRun(2);
+  verify::Run other = GoodRun(2);
   other.samples[4].set_loss_sum(std::numeric_limits<double>::quiet_NaN());
   EXPECT_FALSE(JudgeRuns({GoodRun(1), GoodRun(1), other}, kSemantic).passed());
 }
 
 TEST(Judge, SameNaNs_AreBitEqual) {
-  std::vector<Run> runs = {GoodRun(1), GoodRun(1), GoodRun(2)};
-  for (Run& run : runs) {
+  std::vector<verify::Run> runs = {GoodRun(1), GoodRun(1), GoodRun(2)};
+  for (verify::Run& run : runs) {
     run.samples[4].set_loss_sum(std::numeric_limits<double>::quiet_NaN());
   }
   EXPECT_EQ(JudgeRuns(runs).verdict(), v1::VERDICT_BIT_EQUAL);
 }
 
 TEST(Judge, RunThatEndedEarly_IsDifferentWithItsCause) {
-  Run other = GoodRun(2);
+  verify::Run other = GoodRun(2);
   other.samples.resize(3);
   for (RankTrace& rank : other.ranks) rank.steps.resize(3);
   other.cause = "ranks do not agree";
@@ -114,7 +114,7 @@ TEST(Judge, RunThatEndedEarly_IsDifferentWithItsCause) {
 }
 
 TEST(Judge, SecondSizeDiffers_IsFoundBehindAnEqualOne) {
-  Run other = GoodRun(2);
+  verify::Run other = GoodRun(2);
   Derail(&other, 4, 2);
   const v1::Verification verdict = JudgeRuns({GoodRun(1), GoodRun(1), GoodRun(2), other});
   EXPECT_EQ(verdict.runs(2).verdict(), v1::VERDICT_BIT_EQUAL);

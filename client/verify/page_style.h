@@ -15,7 +15,7 @@ h1 { font-size: 1.5rem; margin-bottom: 0.2rem; }
 h2 { font-size: 1.1rem; margin-top: 2rem; }
 .facts, figcaption, .legend { color: var(--faint); font-size: 0.9rem; }
 .verdict { border-left: 0.4rem solid; padding: 0.6rem 1rem; font-size: 1.1rem; }
-.good { border-color: var(--good); } .bad { border-color: var(--bad); }
+.verdict.good { border-color: var(--good); } .verdict.bad { border-color: var(--bad); }
 .good strong, td.good { color: var(--good); } .bad strong, td.bad { color: var(--bad); }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; font-size: 0.9rem; }
 th, td { text-align: left; padding: 0.25rem 0.8rem 0.25rem 0; border-bottom: 1px solid var(--line); }

@@ -22,7 +22,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-v1::Verification Judged(const Run& other) {
+v1::Verification Judged(const verify::Run& other) {
   v1::Verification verification = Judge({{GoodRun(1), GoodRun(1), other}}, {});
   verification.set_name("digits");
   verification.set_steps(kSteps);
@@ -34,7 +34,7 @@ v1::Verification Judged(const Run& other) {
 v1::Verification Equal() { return Judged(GoodRun(2)); }
 
 v1::Verification Different() {
-  Run other = GoodRun(2);
+  verify::Run other = GoodRun(2);
   for (RankTrace& rank : other.ranks) rank.steps[0].set_gradient_norm(5);
   Derail(&other, 2, 1.5);
   v1::Verification verification = Judged(other);

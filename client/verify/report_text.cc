@@ -84,6 +84,11 @@ std::string StepText(const v1::Difference& difference) {
                                 : absl::StrCat("at step ", difference.step());
 }
 
+bool LossesDiffer(const v1::Difference& difference) {
+  return difference.has_first_loss() && difference.has_other_loss() &&
+         difference.first_loss() != difference.other_loss();
+}
+
 std::string LossesText(const v1::Difference& difference) {
   return absl::StrFormat("loss of step %u: %s at W = %u, %s at W = %u", difference.step(),
                          NumberText(difference.first_loss()), difference.first_world_size(),
@@ -113,7 +118,7 @@ std::vector<std::string> DifferenceLines(const v1::Verification& verification) {
   std::vector<std::string> lines = {absl::StrFormat(
       "first difference: %s %s, between W = %u and W = %u", AspectText(difference.aspect()),
       StepText(difference), difference.first_world_size(), difference.other_world_size())};
-  if (difference.has_first_loss() && difference.has_other_loss()) {
+  if (LossesDiffer(difference)) {
     lines.push_back(LossesText(difference));
   }
   if (!difference.tensor().empty()) {
@@ -147,7 +152,7 @@ std::string FormatComparison(const v1::Comparison& comparison) {
     text =
         absl::StrFormat("different: %s and %s part at step %u: %s\n", comparison.first_job(),
                         comparison.other_job(), difference.step(), AspectText(difference.aspect()));
-    if (difference.has_first_loss() && difference.has_other_loss()) {
+    if (LossesDiffer(difference)) {
       absl::StrAppend(&text, LossesText(difference), "\n");
     }
   }

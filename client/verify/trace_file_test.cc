@@ -25,7 +25,7 @@ class TraceFileTest : public testing::Test {
   }
 
   const TemporaryFolder folder_ = *TemporaryFolder::Create("tandem-test");
-  const Run run_ = GoodRun(2);
+  const verify::Run run_ = GoodRun(2);
 };
 
 TEST_F(TraceFileTest, WhatTwoRanksWrote_IsReadInOrder) {
