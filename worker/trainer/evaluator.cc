@@ -51,7 +51,8 @@ absl::StatusOr<std::optional<ddp::Tally>> Evaluator::MeasureLogicalRank(
 absl::StatusOr<ddp::Tally> Evaluator::MeasureChunk(data::Range chunk) const {
   const at::NoGradGuard no_grad;
   const auto begin = workload_.split.held_out.begin();
-  const data::Share share = {.samples = {begin + chunk.begin, begin + chunk.end}};
+  const data::Share share = {.epoch = std::nullopt,
+                             .samples = {begin + chunk.begin, begin + chunk.end}};
   const Workload::Data& data = workload_.measured();
   const auto batch = data::LoadShare(*data.dataset, data.transforms, share);
   if (!batch.ok()) return batch.status();

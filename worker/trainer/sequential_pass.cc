@@ -61,7 +61,7 @@ class SequentialPass : public BatchPass {
     parts_.position.Enter(step_, v1::PHASE_BACKWARD);
     parts_.reducer.BeginLogicalRank(logical_rank);
     const bool is_scaled = loss_scale != 1;
-    (is_scaled ? outcome->loss_sum * loss_scale : outcome->loss_sum).backward();
+    (is_scaled ? at::mul(outcome->loss_sum, loss_scale) : outcome->loss_sum).backward();
     parts_.reducer.EndLogicalRank(logical_rank);
   }
 

@@ -10,6 +10,7 @@
 #include "worker/ddp/parameter_digest.h"
 #include "worker/ddp/sha256.h"
 #include "worker/model/optimizer.h"
+#include "worker/model/optimizer_state.h"
 #include "worker/trainer/versions.h"
 
 namespace tandem::trainer {
@@ -31,7 +32,7 @@ absl::StatusOr<std::optional<Workload::Data>> OpenHeldOut(const v1::JobSpec& spe
   if (!held_out.ok()) {
     return absl::InvalidArgumentError(absl::StrCat("evaluate: ", held_out.status().message()));
   }
-  if (held_out->dataset->shape() == shape) return std::move(held_out);
+  if (held_out->dataset->shape() == shape) return *std::move(held_out);
   return absl::InvalidArgumentError(
       "evaluate.data: its samples have another shape or other classes than those of data");
 }
