@@ -38,6 +38,7 @@ void AddCommands(CLI::App* app, Context* context) {
   AddWaitCommand(app, context);
   AddLogsCommand(app, context);
   AddLossCommand(app, context);
+  AddExportCommand(app, context);
   AddWorkersCommand(app, context);
   AddSpecCommands(app, context);
   AddCompletionCommand(app, context);
