@@ -38,7 +38,6 @@ std::string Facts(const v1::Job& job, const View& view) {
   if (job.has_evaluation()) add("held out", EvaluationText(job.evaluation()));
   if (job.steps_per_second() > 0) add("speed", RateText(job.steps_per_second()));
   add("parameters", job.parameter_digest());
-  add("checkpoint", job.checkpoint().path());
   if (job.master_port() != 0) add("master port", absl::StrCat(job.master_port()));
   add("submitted", TimeText(job.has_submitted_at(), job.submitted_at(), view));
   add("started", TimeText(job.has_started_at(), job.started_at(), view));
