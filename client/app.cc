@@ -40,6 +40,7 @@ void AddCommands(CLI::App* app, Context* context) {
   AddLossCommand(app, context);
   AddVerifyCommand(app, context);
   AddCompareCommand(app, context);
+  AddExportCommand(app, context);
   AddWorkersCommand(app, context);
   AddSpecCommands(app, context);
   AddCompletionCommand(app, context);

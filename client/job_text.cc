@@ -162,6 +162,7 @@ std::string FormatSummary(const v1::Job& job, const View& view) {
   add("time", Speed(job));
   add("logical ranks", absl::StrCat(job.logical_ranks()));
   add("parameters", job.parameter_digest());
+  add("checkpoint", job.checkpoint().path());
   std::string text = absl::StrCat(job.id(), "  ", PaintedState(job, view), "\n");
   text += FormatTable(rows, view.color);
   if (job.has_cause()) absl::StrAppend(&text, "  cause: ", FormatCause(job.cause()));

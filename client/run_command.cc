@@ -10,6 +10,7 @@
 #include "client/interrupts.h"
 #include "client/local_cluster.h"
 #include "client/progress.h"
+#include "client/resume_option.h"
 #include "client/spec_options.h"
 #include "common/spec/spec.h"
 
@@ -18,6 +19,7 @@ namespace {
 
 struct RunOptions {
   SpecOptions spec;
+  ResumeOption resume;
   std::optional<uint32_t> local_slots;
 };
 
@@ -123,6 +125,8 @@ absl::StatusOr<ExitCode> RunJob(Context* context, const RunOptions& options) {
     const absl::Status fits = FitToSlots(*options.local_slots, &context->console, &*spec);
     if (!fits.ok()) return fits;
   }
+  const absl::Status resumed = options.resume.ApplyTo(&*spec, *context);
+  if (!resumed.ok()) return resumed;
   NoteDerivedRanks(*spec, &context->console);
   Interrupts interrupts;
   const SignalForwarder forwarder(&interrupts);
@@ -139,6 +143,7 @@ void AddRunCommand(CLI::App* app, Context* context) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* command = app->add_subcommand("run", "Submit a job and follow it to its end");
   options->spec.AddTo(command);
+  options->resume.AddTo(command);
   constexpr uint32_t kMostSlots = 1024;
   command
       ->add_option("--local", options->local_slots,

@@ -76,6 +76,14 @@ TEST(FormatSummary, SucceededJob_SaysLossAccuracySpeedAndDigest) {
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
 }
 
+TEST(FormatSummary, JobWithACheckpoint_SaysWhereItIs) {
+  v1::Job job = FinishedJob();
+  EXPECT_THAT(FormatSummary(job, Plain()), Not(HasSubstr("checkpoint")));
+  job.mutable_checkpoint()->set_path("/c/digits-abc/step-000000001100.safetensors");
+  EXPECT_THAT(FormatSummary(job, Plain()),
+              HasSubstr("checkpoint     /c/digits-abc/step-000000001100.safetensors\n"));
+}
+
 TEST(FormatSummary, FailedJob_SaysCauseAndLastLines) {
   const std::string text = FormatSummary(FailedJob(), Plain());
   EXPECT_THAT(text, HasSubstr("cause: rank 1 was killed by signal 9 at step 7\n    last words\n"));

@@ -139,7 +139,7 @@ absl::Status CheckModelFits(const Checkpoint& checkpoint, const std::vector<Name
 
 // A tensor of its own, because those of the file need not be aligned.
 at::Tensor ValuesOf(const Checkpoint& checkpoint, const TensorInfo& saved, at::ScalarType type) {
-  const at::Tensor values = at::empty(saved.shape, type);
+  at::Tensor values = at::empty(saved.shape, type);
   const absl::string_view bytes = checkpoint.file.Bytes(saved);
   if (!bytes.empty()) std::memcpy(values.data_ptr(), bytes.data(), bytes.size());
   return values;

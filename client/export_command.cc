@@ -1,0 +1,104 @@
+// `tandem export`: the trained weights of a job as a file that Python reads.
+#include <google/protobuf/struct.pb.h>
+
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "client/checkpoint_source.h"
+#include "client/commands.h"
+#include "client/table.h"
+#include "worker/checkpoint/export_weights.h"
+#include "worker/checkpoint/find_checkpoint.h"
+
+namespace tandem::client {
+namespace {
+
+struct ExportOptions {
+  std::string source;
+  std::string target;
+  bool force = false;
+};
+
+struct Export {
+  std::string path;
+  checkpoint::ExportedWeights weights;
+  v1::CheckpointManifest manifest;
+};
+
+// Nothing that a coordinator could help with.
+absl::Status OfThisMachine(const absl::Status& status) {
+  return absl::FailedPreconditionError(status.message());
+}
+
+absl::Status CannotOpen(const CheckpointSource& source, const absl::Status& status) {
+  if (!source.job || !absl::IsNotFound(status)) return OfThisMachine(status);
+  const std::string host =
+      source.job->ranks().empty() ? "" : absl::StrCat(", ", source.job->ranks(0).worker());
+  return absl::NotFoundError(absl::StrCat(
+      source.path, ", the checkpoint of ", source.job->id(),
+      ", is not on this machine: export it where its rank 0 ran", host, ", or copy it here"));
+}
+
+absl::StatusOr<Export> ExportTo(const Context& context, const ExportOptions& options) {
+  const auto source = LocateCheckpoint(context, options.source);
+  if (!source.ok()) return source.status();
+  const auto found = checkpoint::FindCheckpoint(source->path);
+  if (!found.ok()) return CannotOpen(*source, found.status());
+  const auto weights = checkpoint::ExportWeights(
+      found->checkpoint, options.target, options.force ? IfExists::kReplace : IfExists::kFail);
+  if (absl::IsAlreadyExists(weights.status())) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(options.target, ": is there already; --force replaces it"));
+  }
+  if (!weights.ok()) return OfThisMachine(weights.status());
+  return Export{options.target, *weights, found->checkpoint.manifest};
+}
+
+google::protobuf::Struct AsStruct(const Export& done) {
+  google::protobuf::Struct answer;
+  auto& fields = *answer.mutable_fields();
+  fields["path"].set_string_value(done.path);
+  fields["tensors"].set_number_value(static_cast<double>(done.weights.tensors));
+  fields["parameters"].set_number_value(static_cast<double>(done.weights.parameters));
+  fields["step"].set_number_value(static_cast<double>(done.manifest.step()));
+  fields["parameter_digest"].set_string_value(done.manifest.parameter_digest());
+  return answer;
+}
+
+std::string AsText(const Export& done) {
+  const auto row = [](const std::string& what, const std::string& value) {
+    return std::vector<Cell>{{""}, {what}, {value}};
+  };
+  return absl::StrCat(done.path, "\n",
+                      FormatTable({row("step", absl::StrCat(done.manifest.step())),
+                                   row("tensors", absl::StrCat(done.weights.tensors)),
+                                   row("parameters", absl::StrCat(done.weights.parameters)),
+                                   row("digest", done.manifest.parameter_digest())},
+                                  false));
+}
+
+absl::StatusOr<ExitCode> Run(Context* context, const ExportOptions& options) {
+  const auto done = ExportTo(*context, options);
+  if (!done.ok()) return done.status();
+  context->Answer(AsStruct(*done), [&] { return AsText(*done); });
+  return ExitCode::kSuccess;
+}
+
+}  // namespace
+
+void AddExportCommand(CLI::App* app, Context* context) {
+  auto options = std::make_shared<ExportOptions>();
+  CLI::App* command =
+      app->add_subcommand("export", "Write the trained weights as a safetensors file");
+  command
+      ->add_option(
+          "JOB|FILE", options->source,
+          "Id of the job or a beginning that no other has, or a checkpoint file, or a folder "
+          "whose newest is taken")
+      ->required();
+  command->add_option("--to", options->target, "The file to write")->type_name("FILE")->required();
+  command->add_flag("--force", options->force, "Replace the file where it is there already");
+  command->callback([=] { context->command = [=] { return Run(context, *options); }; });
+}
+
+}  // namespace tandem::client
