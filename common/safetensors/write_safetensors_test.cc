@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include <string>
+#include <vector>
 
 #include "common/file_descriptor.h"
 #include "common/read_file.h"
@@ -49,10 +50,25 @@ TEST_F(WriteSafetensorsTest, Write_IsReadBackAsItWas) {
 
 TEST_F(WriteSafetensorsTest, Write_KnownTensors_GivesTheBytesOfTheFormat) {
   ASSERT_TRUE(Write({weight_}).ok());
-  const std::string header =
-      R"({"weight":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]}}   )";
+  const std::string header = R"({"weight":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]}}   )";
   ASSERT_EQ(header.size(), 0x40u);
   EXPECT_EQ(Written(), std::string("\x40\0\0\0\0\0\0\0", 8) + header + "wwwwWWWW");
+}
+
+// testdata/reference.safetensors was written by the Python package.
+TEST_F(WriteSafetensorsTest, Write_TensorsOfTheReference_GivesTheSameFile) {
+  const std::vector<float> weight = {1.5, -2};
+  const std::vector<int64_t> ids = {3, 4};
+  const auto bytes_of = [](const auto& numbers) {
+    return absl::string_view(reinterpret_cast<const char*>(numbers.data()),
+                             numbers.size() * sizeof(numbers[0]));
+  };
+  ASSERT_TRUE(Write({{"flag", "BOOL", {}, "\x01"},
+                     {"ids", "I64", {2}, bytes_of(ids)},
+                     {"weight", "F32", {1, 2}, bytes_of(weight)}},
+                    {{"format", "np"}})
+                  .ok());
+  EXPECT_EQ(Written(), ReadFile(TEST_DATA "/reference.safetensors").value());
 }
 
 TEST_F(WriteSafetensorsTest, Write_AnotherOrder_GivesTheSameBytes) {

@@ -73,7 +73,7 @@ TEST(Idx, Parse_OtherFile_IsRefused) {
 
 TEST(Gunzip, Gzip_IsInflated) {
   std::string text;
-  for (int i = 0; i < 100000; ++i) text += static_cast<char>(i * i >> 3);
+  for (uint32_t i = 0; i < 100000; ++i) text += static_cast<char>(i * i >> 3);
   EXPECT_TRUE(IsGzip(Gzip(text)));
   EXPECT_FALSE(IsGzip(kPictures));
   EXPECT_EQ(Gunzip(Gzip(text), "f.gz").value(), text);

@@ -41,8 +41,9 @@ std::string BytesOf(const at::Tensor& tensor) {
 class LoaderTest : public ::testing::Test {
  protected:
   // All bytes of all shares, one text a share.
-  std::vector<std::string> Load(PrefetchOptions options) {
-    Loader loader(*dataset_, transforms_, options, PlanOf);
+  std::vector<std::string> Load(PrefetchOptions options, uint64_t seed = 1) {
+    Loader loader(*dataset_, *Transforms::Create(data_.transforms(), dataset_->shape(), seed),
+                  options, PlanOf);
     std::vector<std::string> shares;
     for (uint64_t n = 0; n < options.count; ++n) {
       const auto batch = loader.Next();
@@ -66,6 +67,11 @@ TEST_F(LoaderTest, ThreadsAndPrefetch_DoNotChangeABit) {
       EXPECT_EQ(Load({threads, prefetch, kShares}), alone) << threads << " and " << prefetch;
     }
   }
+}
+
+// The control of the test above: the bytes do depend on what is drawn.
+TEST_F(LoaderTest, OtherSeedOfTransforms_ChangesBits) {
+  EXPECT_NE(Load({1, 8, kShares}, 2), Load({1, 8, kShares}));
 }
 
 TEST_F(LoaderTest, EmptyShare_IsNone) {

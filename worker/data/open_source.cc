@@ -107,7 +107,7 @@ absl::StatusOr<Samples> ReadSafetensors(const v1::Safetensors& keys, Files* file
   if (!bytes.ok()) return bytes.status();
   const auto file = safetensors::SafetensorsFile::Parse(
       *std::move(bytes), Place(keys.path(), "data.safetensors.path"));
-  if (!file.ok()) return file.status();
+  if (!file.ok()) return absl::InvalidArgumentError(file.status().message());
   return Combine(TensorOf(*file, keys.inputs(), Place(keys.path(), "data.safetensors.inputs")),
                  TensorOf(*file, keys.targets(), Place(keys.path(), "data.safetensors.targets")),
                  {"data.safetensors", keys.classes(), keys.vocabulary()});

@@ -20,8 +20,8 @@ int64_t Parts(const SampleShape& shape) {
   return shape.inputs.empty() ? 1 : shape.inputs.front();
 }
 
-template <typename... Parts>
-absl::Status Refuse(absl::string_view key, const Parts&... why) {
+template <typename... Words>
+absl::Status Refuse(absl::string_view key, const Words&... why) {
   return absl::InvalidArgumentError(absl::StrCat("data.transforms", key, ": ", why...));
 }
 

@@ -89,8 +89,8 @@ TEST(Transforms, Flip_HappensAsOftenAsAsked) {
 std::vector<float> Moved(const std::vector<int64_t>& shape, int64_t down, int64_t right) {
   std::vector<float> moved;
   for (int64_t c = 0; c < shape[0]; ++c) {
-    for (int64_t y = down; y < shape[1] + down; ++y) {
-      for (int64_t x = right; x < shape[2] + right; ++x) {
+    for (int64_t y = -down; y < shape[1] - down; ++y) {
+      for (int64_t x = -right; x < shape[2] - right; ++x) {
         const bool inside = y >= 0 && y < shape[1] && x >= 0 && x < shape[2];
         moved.push_back(inside ? static_cast<float>((c * shape[1] + y) * shape[2] + x + 1) : 0);
       }
@@ -134,6 +134,14 @@ TEST(Transforms, Draws_DependOnSeedEpochAndSampleAlone) {
   EXPECT_GT(by_seed.size(), 2u);
   EXPECT_GT(by_epoch.size(), 2u);
   EXPECT_GT(by_sample.size(), 2u);
+}
+
+// The draws are part of every job's result: this test only ever fails by a mistake.
+TEST(Transforms, Draws_NeverChange) {
+  const SampleShape shape = Shape({3, 3});
+  const Transforms transforms = Make(CropAndFlip(1, 0.5), shape);
+  EXPECT_THAT(Applied(transforms, shape, 0, 0), ElementsAre(0, 3, 2, 0, 6, 5, 0, 9, 8));
+  EXPECT_THAT(Applied(transforms, shape, 7, 11), ElementsAre(2, 3, 0, 5, 6, 0, 8, 9, 0));
 }
 
 TEST(Transforms, WithoutEpoch_NothingRandomIsDone) {
