@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/synchronization/mutex.h"
+#include "common/keyed_hash.h"
 #include "worker/ddp/local_transport.h"
 #include "worker/ddp/torch_status.h"
 
@@ -37,15 +38,17 @@ using Gloo = c10::intrusive_ptr<c10d::ProcessGroupGloo>;
 // ranks rather than one of Gloo's collectives: they can be aborted, and an error names its peer.
 // The bytes on the wire are those of a ring.
 //
-// Behind every message goes an end mark, which is waited for first. Gloo does not tell a receive
-// that has begun when its connection closes, only those that wait for their turn, as the end mark
-// then does.
+// Behind every message goes an end mark with its size, and all end marks are waited for first:
+//  - Gloo does not tell a receive that has begun when its connection closes, only those that wait
+//    for their turn, as the end mark then does.
+//  - A message that is larger than the receive it meets would end the process. Sizes are part of
+//    the tag, so that it meets none, and the end mark tells.
 class Messages {
  public:
   // `number` is that of the exchange, the same on both ends.
   Messages(Gloo gloo, uint64_t number, absl::Duration timeout)
       : gloo_(std::move(gloo)),
-        tag_(static_cast<int>(2 * number & 0x7ffffffe)),  // Gloo wants it positive
+        end_tag_(static_cast<int>(number % kNumbers * kTagsPerNumber)),
         timeout_(absl::ToChronoMilliseconds(timeout)) {}
 
   void Send(absl::Span<const std::byte> data, uint32_t peer) {
@@ -63,7 +66,10 @@ class Messages {
   absl::Status Wait() const {
     if (!post_status_.ok()) return post_status_;
     for (const Message& message : messages_) {
-      if (absl::Status status = WaitFor(message); !status.ok()) return status;
+      if (absl::Status status = WaitForEnd(message); !status.ok()) return status;
+    }
+    for (const Message& message : messages_) {
+      if (absl::Status status = WaitFor(*message.data, message); !status.ok()) return status;
     }
     return absl::OkStatus();
   }
@@ -77,9 +83,15 @@ class Messages {
   }
 
  private:
+  // Of the positive values of an int. There never are that many exchanges under way.
+  static constexpr uint64_t kNumbers = uint64_t{1} << 12;
+  static constexpr uint64_t kTagsPerNumber = uint64_t{1} << 18;
+
   struct Message {
     const char* direction;
     uint32_t peer;
+    uint64_t bytes;
+    std::unique_ptr<uint64_t> end_mark;  // the size on the other side
     c10::intrusive_ptr<c10d::Work> data;
     c10::intrusive_ptr<c10d::Work> end;
   };
@@ -88,19 +100,33 @@ class Messages {
   void Post(const char* direction, uint32_t peer, absl::Span<const std::byte> data,
             const PostBytes& post) {
     if (!post_status_.ok()) return;
+    auto end_mark = std::make_unique<uint64_t>(data.size());
     std::vector<at::Tensor> bytes = {ViewOf(data)};
-    std::vector<at::Tensor> end = {ViewOf(absl::MakeSpan(&end_mark_, 1))};
+    std::vector<at::Tensor> end = {
+        ViewOf({reinterpret_cast<const std::byte*>(end_mark.get()), sizeof(*end_mark)})};
     try {
-      messages_.push_back({direction, peer, post(bytes, tag_), post(end, tag_ + 1)});
+      messages_.push_back({direction, peer, data.size(), std::move(end_mark),
+                           post(bytes, DataTag(data.size())), post(end, end_tag_)});
     } catch (const std::exception& error) {
       post_status_ = Failure(error, direction, peer);
     }
   }
 
-  absl::Status WaitFor(const Message& message) const {
+  int DataTag(uint64_t bytes) const {
+    return end_tag_ + 1 + static_cast<int>(Scramble(bytes) % (kTagsPerNumber - 1));
+  }
+
+  absl::Status WaitForEnd(const Message& message) const {
+    if (absl::Status status = WaitFor(*message.end, message); !status.ok()) return status;
+    if (*message.end_mark == message.bytes) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        absl::StrFormat("rank %d is in another exchange, of %d bytes instead of %d; see its log",
+                        message.peer, *message.end_mark, message.bytes));
+  }
+
+  absl::Status WaitFor(c10d::Work& work, const Message& message) const {
     try {
-      const bool done = message.end->wait(timeout_) && message.data->wait(timeout_);
-      return done ? absl::OkStatus() : AbortedStatus();
+      return work.wait(timeout_) ? absl::OkStatus() : AbortedStatus();
     } catch (const std::exception& error) {
       return Failure(error, message.direction, message.peer);
     }
@@ -111,9 +137,8 @@ class Messages {
   }
 
   const Gloo gloo_;
-  const int tag_;
+  const int end_tag_;
   const std::chrono::milliseconds timeout_;
-  std::byte end_mark_{};  // of all messages: nobody reads it
   absl::Status post_status_;
   std::vector<Message> messages_;
 };
