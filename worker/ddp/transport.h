@@ -32,6 +32,7 @@ class PendingExchange {
 //   Unavailable        a peer is gone.
 //   DeadlineExceeded   a peer was silent for longer than the transport allows.
 //   Cancelled          Abort was called.
+//   FailedPrecondition a peer is in another exchange, of another size: names it.
 //   Internal           anything else, in the library's words.
 class Transport {
  public:
