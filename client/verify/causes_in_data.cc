@@ -1,6 +1,7 @@
 // Causes that show in the samples: how many, which, and in which order.
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -21,9 +22,11 @@ uint64_t SamplesSeen(const Run& run, uint64_t steps) {
 // "; the loss of step 20 is 0.4 against 0.5". Empty without such a step in both.
 std::string LossesAt(uint64_t step, const Pair& pair) {
   if (step == 0 || pair.first.samples.size() < step || pair.other.samples.size() < step) return "";
-  return absl::StrFormat("; the loss of step %u is %s against %s", step,
-                         NumberText(client::LossOf(pair.other.samples[step - 1])),
-                         NumberText(client::LossOf(pair.first.samples[step - 1])));
+  const std::optional<double> first = client::LossOf(pair.first.samples[step - 1]);
+  const std::optional<double> other = client::LossOf(pair.other.samples[step - 1]);
+  if (!first || !other) return "";
+  return absl::StrFormat("; the loss of step %u is %s against %s", step, NumberText(*other),
+                         NumberText(*first));
 }
 
 // How many samples two epochs must have to say that they are in the same order: four in the same

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "client/loss_text.h"
 
@@ -38,8 +39,10 @@ void AddLosses(const std::vector<v1::StepSample>& first, const std::vector<v1::S
                v1::Difference* difference) {
   const v1::StepSample* a = SampleOf(first, difference->step());
   const v1::StepSample* b = SampleOf(other, difference->step());
-  if (a != nullptr) difference->set_first_loss(LossOf(*a));
-  if (b != nullptr) difference->set_other_loss(LossOf(*b));
+  const std::optional<double> first_loss = a != nullptr ? LossOf(*a) : std::nullopt;
+  const std::optional<double> other_loss = b != nullptr ? LossOf(*b) : std::nullopt;
+  if (first_loss) difference->set_first_loss(*first_loss);
+  if (other_loss) difference->set_other_loss(*other_loss);
 }
 
 v1::Difference At(uint64_t step, v1::Aspect aspect) {

@@ -1,6 +1,8 @@
 #include "client/verify/judge.h"
 
 #include <algorithm>
+#include <limits>
+#include <optional>
 
 #include "client/loss_text.h"
 #include "client/verify/diagnose.h"
@@ -9,10 +11,15 @@
 namespace tandem::verify {
 namespace {
 
+// In place of the loss of a step in which every target was masked out.
+constexpr double kMasked = std::numeric_limits<double>::quiet_NaN();
+
 void AddLargestDifference(const Run& first, const Run& other, v1::VerifiedRun* judged) {
   for (size_t i = 0; i < std::min(first.samples.size(), other.samples.size()); ++i) {
-    const double difference =
-        RelativeDifference(client::LossOf(first.samples[i]), client::LossOf(other.samples[i]));
+    const std::optional<double> a = client::LossOf(first.samples[i]);
+    const std::optional<double> b = client::LossOf(other.samples[i]);
+    if (!a || !b) continue;
+    const double difference = RelativeDifference(*a, *b);
     if (difference <= judged->largest_difference()) continue;
     judged->set_largest_difference(difference);
     judged->set_largest_difference_step(other.samples[i].step());
@@ -30,7 +37,9 @@ v1::VerifiedRun Describe(const Run& run) {
   v1::VerifiedRun described;
   described.set_world_size(run.world_size);
   described.set_cause(run.cause);
-  for (const v1::StepSample& sample : run.samples) described.add_losses(client::LossOf(sample));
+  for (const v1::StepSample& sample : run.samples) {
+    described.add_losses(client::LossOf(sample).value_or(kMasked));
+  }
   if (!run.samples.empty()) {
     described.set_parameter_digest(run.samples.back().parameter_digest());
   }
