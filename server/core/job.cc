@@ -111,6 +111,11 @@ bool Job::Run(const v1::Prepared& meeting_point, Moment now) {
   if (!Move({v1::JOB_STATE_PREPARING}, v1::JOB_STATE_RUNNING)) return false;
   view_.set_master_port(meeting_point.master_port());
   view_.set_total_steps(meeting_point.total_steps());
+  if (meeting_point.steps_done() > 0) {
+    view_.set_step(meeting_point.steps_done());
+    view_.mutable_receipt()->set_step(meeting_point.steps_done());
+    view_.mutable_receipt()->set_digest(meeting_point.receipt());
+  }
   rate_.Start(now.steady);
   return true;
 }

@@ -11,6 +11,7 @@
 #include "ATen/Parallel.h"
 #include "absl/strings/str_cat.h"
 #include "worker/ddp/gloo_transport.h"
+#include "worker/ddp/parameter_digest.h"
 #include "worker/ddp/rendezvous.h"
 #include "worker/ddp/torch_status.h"
 #include "worker/trainer/agent_link.h"
@@ -34,6 +35,7 @@ void ConfigureKernels(const v1::JobSpec& spec) {
 v1::CauseCode CauseOf(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kDataLoss:  // a damaged file
       return v1::CAUSE_CODE_BAD_INPUT;
     case absl::StatusCode::kUnavailable:
     case absl::StatusCode::kDeadlineExceeded:
@@ -115,6 +117,8 @@ class RankSession {
     v1::TrainerToAgent message;
     v1::Prepared& prepared = *message.mutable_prepared();
     prepared.set_total_steps(workload_->sampler.total_steps());
+    prepared.set_steps_done(state_.step);
+    prepared.set_receipt(state_.receipt);
     if (rendezvous_ != nullptr) prepared.set_master_port(rendezvous_->port());
     return agent_.Send(message);
   }
@@ -148,7 +152,10 @@ class RankSession {
   absl::Status Finish() {
     position_.Enter(state_.step, v1::PHASE_DONE);
     v1::TrainerToAgent message;
-    message.mutable_finished()->set_parameter_digest(DigestOf(*workload_->model));
+    // Buffers that are meant to differ between ranks are left out of what ranks must agree on.
+    message.mutable_finished()->set_parameter_digest(
+        mistakes_->BuffersStayOnRank() ? ddp::ParameterDigest(state_.parameters)
+                                       : DigestOf(*workload_->model));
     return agent_.Send(message);
   }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/read_file.h"
 #include "common/spec/spec.h"
 #include "common/version.h"
 #include "worker/data/open_dataset.h"
@@ -47,6 +48,16 @@ absl::StatusOr<data::Split> SplitData(const v1::JobSpec& spec, int64_t samples,
   return split;
 }
 
+// The network of a TorchScript job is code, which is part of the program.
+absl::StatusOr<std::string> ModelFile(const v1::JobSpec& spec) {
+  if (!spec.model().has_torchscript()) return "";
+  const absl::StatusOr<std::string> bytes = ReadFile(spec.model().torchscript().path());
+  if (!bytes.ok()) return bytes.status();
+  ddp::Sha256 sha256;
+  sha256.AddText(*bytes);
+  return absl::StrCat(", model ", ddp::HexOf(sha256.Finish()));
+}
+
 }  // namespace
 
 absl::StatusOr<Workload> LoadWorkload(const v1::JobSpec& asked_for, const Mistakes& mistakes) {
@@ -64,6 +75,8 @@ absl::StatusOr<Workload> LoadWorkload(const v1::JobSpec& asked_for, const Mistak
   if (!sampler.ok()) return sampler.status();
   auto model = model::CreateModel(mistakes.InWeights(spec), shape);
   if (!model.ok()) return model.status();
+  absl::StatusOr<std::string> model_file = ModelFile(spec);
+  if (!model_file.ok()) return model_file.status();
   auto optimizer = model::CreateOptimizer(spec.optimizer(), (*model)->Parameters());
   return Workload{spec,
                   *std::move(training),
@@ -71,6 +84,7 @@ absl::StatusOr<Workload> LoadWorkload(const v1::JobSpec& asked_for, const Mistak
                   *std::move(split),
                   *std::move(sampler),
                   *std::move(model),
+                  *std::move(model_file),
                   std::move(optimizer)};
 }
 
@@ -92,8 +106,9 @@ std::string DigestOf(const model::Model& model) {
 }
 
 checkpoint::TrainingIdentity IdentityOf(const Workload& workload) {
-  const std::string build = absl::StrCat("tandem ", kVersion, ", ", LibraryVersions());
-  return {workload.spec, workload.training.dataset->fingerprint(), build, KindOfCpu()};
+  return {workload.spec, workload.training.dataset->fingerprint(),
+          absl::StrCat("tandem ", kVersion, ", ", LibraryVersions(), workload.model_file),
+          KindOfCpu()};
 }
 
 uint64_t HashOf(const Workload& workload) {

@@ -38,6 +38,7 @@ struct Workload {
   data::Split split;
   data::Sampler sampler;  // over split.training
   std::unique_ptr<model::Model> model;
+  std::string model_file;  // what tells its file apart; empty: it is built in
   std::unique_ptr<torch::optim::Optimizer> optimizer;
 };
 
