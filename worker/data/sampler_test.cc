@@ -94,6 +94,7 @@ TEST(Sampler, Epochs_HaveOrdersOfTheirOwnWithNothingToCall) {
   EXPECT_EQ(OrderOf(0, 1), OrderOf(0, 1));
 }
 
+// CASES F1.
 TEST(Sampler, SeedAndEpoch_DoNotCollapseIntoTheirSum) { EXPECT_NE(OrderOf(0, 1), OrderOf(1, 0)); }
 
 TEST(Sampler, ManySeedsAndEpochs_AllOrdersDiffer) {

@@ -95,6 +95,7 @@ TEST(GradientReducerBitsTest, SegmentsComeAndGoSharded_EveryStepIsTheDefinition)
   });
 }
 
+// CASES F8.
 TEST(GradientReducerBitsTest, FoldFromTheLeft_Differs) {
   const ReductionScene scene = EightLeaves();
   Gradients folded = scene.leaves[0];
@@ -127,6 +128,7 @@ TEST(GradientReducerBitsTest, LeavesMergedIntoLargerOnes_Differ) {
   EXPECT_TRUE(at::allclose(eight[0], ReduceOn(1, SharesOfSixteenRows(4))[0], 1e-3, 1e-3));
 }
 
+// CASES F2.
 TEST(GradientReducerBitsTest, NegativeZeroOnOneLeafOnly_StaysNegative) {
   ReductionScene scene = ReductionScene::Random(4, {{3}, {3}}, 1);
   for (Gradients& leaf : scene.leaves) leaf[0].reset();
@@ -141,6 +143,7 @@ TEST(GradientReducerBitsTest, NegativeZeroOnOneLeafOnly_StaysNegative) {
   }
 }
 
+// CASES F4.
 TEST(GradientReducerBitsTest, ScalingBeforeTheSum_DiffersAtThreeShares) {
   ReductionScene scene = ReductionScene::Random(4, {{1000}}, 3);
   scene.leaves[3][0].reset();
@@ -154,6 +157,7 @@ TEST(GradientReducerBitsTest, ScalingBeforeTheSum_DiffersAtThreeShares) {
   EXPECT_FALSE(SameBits(ReduceOn(3, scene), ReduceOn(3, scaled_first)));
 }
 
+// CASES 37: alone or fused into one buffer.
 TEST(GradientReducerBitsTest, BucketSize_ChangesNoBit) {
   for (const ReductionScene& scene : {EightLeaves(), EightLeavesWithGaps()}) {
     for (const uint32_t world_size : {1, 3, 4}) {
@@ -173,6 +177,7 @@ TEST(GradientReducerBitsTest, ParameterUnusedEverywhere_GradientIsUndefined) {
   EXPECT_TRUE(result[0].defined());
 }
 
+// CASES 29.
 TEST(GradientReducerBitsTest, ParameterUsedOnOneRankOnly_GradientIsThatOfTheRank) {
   ReductionScene scene = ReductionScene::Random(2, {{5}, {4}}, 9);
   scene.leaves[1][1].reset();

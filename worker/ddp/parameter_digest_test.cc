@@ -47,6 +47,7 @@ TEST(VerifyEqualDigestsTest, SameEverywhere_Ok) {
   });
 }
 
+// CASES 28.
 TEST(VerifyEqualDigestsTest, OneValueOff_FirstTensorAndRankNamed) {
   RunRanks(3, [](Transport& transport) {
     std::vector<NamedTensor> tensors = {

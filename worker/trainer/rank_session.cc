@@ -153,9 +153,9 @@ class RankSession {
     position_.Enter(state_.step, v1::PHASE_DONE);
     v1::TrainerToAgent message;
     // Buffers that are meant to differ between ranks are left out of what ranks must agree on.
-    message.mutable_finished()->set_parameter_digest(
-        mistakes_->BuffersStayOnRank() ? ddp::ParameterDigest(state_.parameters)
-                                       : DigestOf(*workload_->model));
+    message.mutable_finished()->set_parameter_digest(mistakes_->BuffersStayOnRank()
+                                                         ? ddp::ParameterDigest(state_.parameters)
+                                                         : DigestOf(*workload_->model));
     return agent_.Send(message);
   }
 

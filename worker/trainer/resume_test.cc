@@ -13,10 +13,12 @@
 #include "worker/trainer/test_agent.h"
 #include "worker/trainer/test_job.h"
 #include "worker/trainer/test_modules.h"
+#include "worker/trainer/traced_run.h"
 
 namespace tandem::trainer {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
@@ -109,6 +111,23 @@ TEST_F(ResumeTest, SavedAtTheEnd_HasNothingLeftAndTheSameDigest) {
   EXPECT_FALSE(again.failure) << again.failure->message();
   EXPECT_EQ(again.digest, whole.digest);
   EXPECT_THAT(again.samples, IsEmpty());
+}
+
+TEST_F(ResumeTest, Case9_SixteenSamplesInBatchesOfFour_GoesOnWithTheNextOnAnotherWorldSize) {
+  std::string lines;
+  for (int i = 0; i < 16; ++i) absl::StrAppend(&lines, i, ",", i % 3, "\n");
+  v1::JobSpec spec = Job();
+  spec.mutable_data()->mutable_csv()->set_path(WriteTestFile("sixteen.csv", lines));
+  spec.mutable_data()->set_shuffle(false);
+  spec.set_global_batch_size(4);
+  spec.mutable_checkpoint()->set_every_steps(2);
+  spec.set_steps(4);
+  RunAndDie(spec, "PHASE_BACKWARD:2", 2);
+  spec.set_resume_from(folder_.path());
+  const TracedRun resumed = TrainTraced(spec, 1);
+  ASSERT_EQ(resumed.samples.size(), 2u);
+  EXPECT_THAT(SamplesOf(resumed, 1), ElementsAre(8, 9, 10, 11));
+  EXPECT_THAT(SamplesOf(resumed, 2), ElementsAre(12, 13, 14, 15));
 }
 
 TEST_F(ResumeTest, LongerJob_GoesOnAfterTheEnd) {

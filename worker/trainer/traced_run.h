@@ -22,7 +22,8 @@ TracedRun TrainTraced(v1::JobSpec spec, uint32_t world_size);
 // Of every step, and at the end.
 void ExpectSameBits(const TracedRun& a, const TracedRun& b);
 
-// The ids of the samples of one step (counted from 1), of all ranks, in the order of logical ranks.
+// The ids of the samples of one step, of all ranks, in the order of logical ranks. `step` counts the
+// steps of this run, from 1.
 std::vector<int64_t> SamplesOf(const TracedRun& run, uint64_t step);
 
 }  // namespace tandem::trainer
