@@ -1,10 +1,8 @@
 #include "worker/data/fingerprint.h"
 
-#include <openssl/sha.h>
-
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/sha256.h"
 #include "tandem/v1/options.pb.h"
 
 namespace tandem::data {
@@ -29,10 +27,9 @@ void ClearPaths(Message* message) {
 }  // namespace
 
 std::string Sha256Hex(absl::string_view bytes) {
-  unsigned char digest[SHA256_DIGEST_LENGTH];
-  SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), digest);
-  return absl::BytesToHexString(
-      absl::string_view(reinterpret_cast<const char*>(digest), sizeof(digest)));
+  Sha256 sha256;
+  sha256.AddBytes(bytes.data(), bytes.size());
+  return HexOf(sha256.Finish());
 }
 
 std::string FingerprintOf(const v1::Data& data, const std::vector<std::string>& file_digests) {

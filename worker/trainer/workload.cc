@@ -5,11 +5,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/read_file.h"
+#include "common/sha256.h"
 #include "common/spec/spec.h"
 #include "common/version.h"
 #include "worker/data/open_dataset.h"
 #include "worker/ddp/parameter_digest.h"
-#include "worker/ddp/sha256.h"
 #include "worker/model/optimizer.h"
 #include "worker/model/optimizer_state.h"
 #include "worker/trainer/versions.h"
@@ -53,9 +53,9 @@ absl::StatusOr<std::string> ModelFile(const v1::JobSpec& spec) {
   if (!spec.model().has_torchscript()) return "";
   const absl::StatusOr<std::string> bytes = ReadFile(spec.model().torchscript().path());
   if (!bytes.ok()) return bytes.status();
-  ddp::Sha256 sha256;
+  Sha256 sha256;
   sha256.AddText(*bytes);
-  return absl::StrCat(", model ", ddp::HexOf(sha256.Finish()));
+  return absl::StrCat(", model ", HexOf(sha256.Finish()));
 }
 
 }  // namespace
@@ -113,13 +113,13 @@ checkpoint::TrainingIdentity IdentityOf(const Workload& workload) {
 
 uint64_t HashOf(const Workload& workload) {
   const checkpoint::TrainingIdentity identity = IdentityOf(workload);
-  ddp::Sha256 sha256;
+  Sha256 sha256;
   sha256.AddText(identity.spec.SerializeAsString());
   sha256.AddText(identity.data_fingerprint);
   sha256.AddText(workload.measured().dataset->fingerprint());
   sha256.AddText(identity.build);
   sha256.AddText(identity.device);
-  const ddp::Sha256::Digest digest = sha256.Finish();
+  const Sha256::Digest digest = sha256.Finish();
   uint64_t hash = 0;
   std::memcpy(&hash, digest.data(), sizeof(hash));
   return hash;

@@ -10,7 +10,7 @@
 
 struct evp_md_ctx_st;
 
-namespace tandem::ddp {
+namespace tandem {
 
 // SHA-256 of what was added, in order.
 class Sha256 {
@@ -38,4 +38,4 @@ class Sha256 {
 // 64 lower-case hexadecimal digits.
 std::string HexOf(const Sha256::Digest& digest);
 
-}  // namespace tandem::ddp
+}  // namespace tandem

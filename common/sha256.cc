@@ -1,10 +1,10 @@
-#include "worker/ddp/sha256.h"
+#include "common/sha256.h"
 
 #include <openssl/evp.h>
 
 #include "absl/strings/escaping.h"
 
-namespace tandem::ddp {
+namespace tandem {
 
 void Sha256::Free::operator()(evp_md_ctx_st* context) const { EVP_MD_CTX_free(context); }
 
@@ -36,4 +36,4 @@ std::string HexOf(const Sha256::Digest& digest) {
       absl::string_view(reinterpret_cast<const char*>(digest.data()), digest.size()));
 }
 
-}  // namespace tandem::ddp
+}  // namespace tandem
