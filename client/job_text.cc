@@ -118,9 +118,11 @@ std::string EpochText(const v1::Job& job) {
 }
 
 std::string EvaluationText(const v1::Evaluation& evaluation) {
-  return absl::StrFormat("loss %s, accuracy %.2f %% of %u samples at step %u",
-                         LossText(evaluation.loss()), 100 * evaluation.accuracy(),
-                         evaluation.samples(), evaluation.step());
+  const std::string accuracy =
+      evaluation.has_accuracy() ? absl::StrFormat(", accuracy %.2f %%", 100 * evaluation.accuracy())
+                                : "";
+  return absl::StrFormat("loss %s%s of %u samples at step %u", LossText(evaluation.loss()),
+                         accuracy, evaluation.samples(), evaluation.step());
 }
 
 std::string FormatJobList(const v1::ListJobsResponse& jobs, const View& view) {

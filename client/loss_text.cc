@@ -53,6 +53,12 @@ std::string LossCell(const v1::StepSample& sample, int digits, const char* none)
   return loss ? absl::StrFormat("%.*g", digits, *loss) : none;
 }
 
+// Empty where nothing was measured, or targets are numbers.
+std::string AccuracyCell(const v1::Evaluation* evaluation) {
+  if (evaluation == nullptr || !evaluation->has_accuracy()) return "";
+  return absl::StrFormat("%.2f %%", 100 * evaluation->accuracy());
+}
+
 std::vector<Cell> LossRow(const v1::StepSample& sample, const v1::Evaluation* evaluation) {
   return {{absl::StrCat(sample.step())},
           // Counted from 1, as people do.
@@ -60,7 +66,7 @@ std::vector<Cell> LossRow(const v1::StepSample& sample, const v1::Evaluation* ev
           {LossCell(sample, 6, "-")},
           {absl::StrFormat("%.4g", sample.learning_rate())},
           {evaluation == nullptr ? "" : LossText(evaluation->loss())},
-          {evaluation == nullptr ? "" : absl::StrFormat("%.2f %%", 100 * evaluation->accuracy())}};
+          {AccuracyCell(evaluation)}};
 }
 
 }  // namespace

@@ -195,7 +195,8 @@ TEST_F(ProcessTest, Explain_PrintsOneKeyOrAllOrJson) {
   EXPECT_THAT(Tandem("explain optimizer.adamw.lr").out, HasSubstr("greater than 0"));
   EXPECT_THAT(Tandem("explain").out, HasSubstr("evaluate.holdout"));
   EXPECT_THAT(Tandem("explain workers -o json").out, HasSubstr("\"key\": \"workers\""));
-  EXPECT_THAT(Tandem("explain lr").err, HasSubstr("optimizer.adamw.lr or optimizer.sgd.lr or optimizer.adam.lr?"));
+  EXPECT_THAT(Tandem("explain lr").err,
+              HasSubstr("optimizer.adamw.lr or optimizer.sgd.lr or optimizer.adam.lr?"));
 }
 
 TEST_F(ProcessTest, Explain_Markdown_IsDocsSpecMd) {

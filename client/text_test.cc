@@ -270,6 +270,12 @@ TEST(FormatLossTable, Evaluation_StandsBesideItsStep) {
   EXPECT_THAT(lines[2], HasSubstr("50.00 %"));
 }
 
+TEST(FormatLossTable, EvaluationOfNumbers_HasNoAccuracy) {
+  v1::GetHistoryResponse history = History(1);
+  history.add_evaluations()->set_step(1);
+  EXPECT_THAT(FormatLossTable(history, 10), Not(HasSubstr("%")));
+}
+
 TEST(FormatLossTable, EverythingMasked_IsADash) {
   v1::GetHistoryResponse history = History(2);
   history.mutable_samples(1)->set_count(0);

@@ -134,7 +134,7 @@ function showJobs(jobs) {
         element("td", "number", state === "running" ? job.stepsPerSecond.toFixed(1) : ""),
         element("td", "", curve(known ? reduced(known.losses) : []),
                 job.loss === undefined ? "" : Number(job.loss).toPrecision(4)),
-        element("td", "number", job.evaluation ? (100 * job.evaluation.accuracy).toFixed(2) + " %" : ""),
+        element("td", "number", job.evaluation?.accuracy !== undefined ? (100 * job.evaluation.accuracy).toFixed(2) + " %" : ""),
         element("td", "number", ageOf(job)), element("td", "note soft", noteOf(job)));
   }
   if (jobs.length === 0) {

@@ -137,7 +137,11 @@ void SqliteJournal::WriteProgress(const Batch::Progress& batch) {
     write.bind(2, Signed(evaluation.step()));
     write.bind(3, Signed(evaluation.epoch()));
     write.bind(4, evaluation.loss());
-    write.bind(5, evaluation.accuracy());
+    if (evaluation.has_accuracy()) {
+      write.bind(5, evaluation.accuracy());
+    } else {
+      write.bind(5);
+    }
     write.bind(6, Signed(evaluation.samples()));
     write.exec();
   }
@@ -198,7 +202,7 @@ void SqliteJournal::ReadEvaluations(const JobId& job, uint64_t from_step,
     evaluation->set_step(Unsigned(read.getColumn(0)));
     evaluation->set_epoch(Unsigned(read.getColumn(1)));
     evaluation->set_loss(Real(read.getColumn(2)));
-    evaluation->set_accuracy(Real(read.getColumn(3)));
+    if (!read.getColumn(3).isNull()) evaluation->set_accuracy(read.getColumn(3).getDouble());
     evaluation->set_samples(Unsigned(read.getColumn(4)));
   }
 }

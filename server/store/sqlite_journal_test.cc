@@ -169,6 +169,16 @@ TEST_F(SqliteJournalTest, ReadHistory_AfterReopen_GivesEveryField) {
   EXPECT_EQ(page->evaluations(0).accuracy(), 0.75);
 }
 
+TEST_F(SqliteJournalTest, ReadHistory_EvaluationOfNumbers_HasNoAccuracy) {
+  Batch batch = EvaluationAt(2);
+  batch.progress[0].progress.mutable_evaluations(0)->clear_accuracy();
+  ASSERT_TRUE(journal_->Commit(batch).ok());
+  const auto page = journal_->ReadHistory(kJob, 0, 100);
+  ASSERT_TRUE(page.ok()) << page.status();
+  ASSERT_EQ(page->evaluations_size(), 1);
+  EXPECT_FALSE(page->evaluations(0).has_accuracy());
+}
+
 TEST_F(SqliteJournalTest, ReadHistory_InPages_GivesEachStepOnce) {
   ASSERT_TRUE(journal_->Commit(Steps(1, 5, 1)).ok());
   ASSERT_TRUE(journal_->Commit(EvaluationAt(3)).ok());
