@@ -15,7 +15,7 @@ namespace {
 
 // Rank 0's gradient of the only parameter, a scalar, where each leaf adds up `leaves[i]`.
 float GradientOn(uint32_t world_size, const std::vector<float>& leaves, uint64_t count) {
-  ReductionScene scene = {.shapes = {{1}}, .count = count};
+  ReductionScene scene = {.shapes = {{1}}, .leaves = {}, .count = count};
   for (const float leaf : leaves) scene.leaves.push_back({at::full({1}, leaf)});
   float gradient = 0;
   RunRanks(world_size, [&](Transport& transport) {
@@ -24,6 +24,13 @@ float GradientOn(uint32_t world_size, const std::vector<float>& leaves, uint64_t
     if (transport.rank() == Rank(0)) gradient = result->at(0).item<float>();
   });
   return gradient;
+}
+
+Tally TallyOf(double loss_sum, uint64_t count) {
+  Tally tally;
+  tally.loss_sum = loss_sum;
+  tally.count = count;
+  return tally;
 }
 
 // Rank 0's total.
@@ -58,8 +65,7 @@ TEST(Case13, SharesOfFiveAndThree_AreWeightedByTheirCounts) {
 // One token with loss 4 and three with loss 1: a mean of means would be 2.5.
 TEST(Case14, OneTokenAndThreeTokens_CountByToken) {
   for (const uint32_t world_size : {1, 2}) {
-    const Tally total =
-        TotalOn(world_size, {{.loss_sum = 4, .count = 1}, {.loss_sum = 3, .count = 3}});
+    const Tally total = TotalOn(world_size, {TallyOf(4, 1), TallyOf(3, 3)});
     EXPECT_EQ(total.loss_sum / static_cast<double>(total.count), 1.75) << world_size;
     EXPECT_EQ(GradientOn(world_size, {4, 3}, 4), 1.75f) << world_size;
   }
@@ -67,8 +73,7 @@ TEST(Case14, OneTokenAndThreeTokens_CountByToken) {
 
 TEST(Case16, LossesOfOneAndThree_AreReportedAsTwo) {
   for (const uint32_t world_size : {1, 2}) {
-    const Tally total =
-        TotalOn(world_size, {{.loss_sum = 1, .count = 1}, {.loss_sum = 3, .count = 1}});
+    const Tally total = TotalOn(world_size, {TallyOf(1, 1), TallyOf(3, 1)});
     EXPECT_EQ(total.loss_sum / static_cast<double>(total.count), 2.0) << world_size;
   }
 }

@@ -23,7 +23,9 @@ TracedRun TrainTraced(v1::JobSpec spec, uint32_t world_size) {
   spec.set_verify_every(5);
   spec::FillDefaults(&spec);
   const std::vector<RankRecord> records = RunJob(TRAINER, spec, world_size);
-  TracedRun run = {.samples = records[0].samples, .digest = records[0].digest};
+  TracedRun run;
+  run.samples = records[0].samples;
+  run.digest = records[0].digest;
   for (uint32_t rank = 0; rank < world_size; ++rank) {
     EXPECT_FALSE(records[rank].failure) << records[rank].failure->message();
     run.ranks.push_back(ReadTrace(folder.path(), rank).steps);

@@ -1,6 +1,7 @@
 #include "worker/trainer/training_loop.h"
 
 #include <cmath>
+#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -68,15 +69,23 @@ absl::StatusOr<ddp::Tally> TrainingLoop::Reduce() {
   return total;
 }
 
-// Logical rank 0's, which rank 0 has.
+// Logical rank 0's, which rank 0 has; all in one message.
 absl::Status TrainingLoop::ShareBuffers() {
-  if (parts_.pass.mistakes.BuffersStayOnRank() || parts_.transport.world_size() == 1) {
+  if (parts_.pass.mistakes.BuffersStayOnRank() || parts_.transport.world_size() == 1 ||
+      state_.buffers.empty()) {
     return absl::OkStatus();
   }
+  std::vector<std::byte> message;
   for (const ddp::NamedTensor& buffer : state_.buffers) {
-    auto* bytes = static_cast<std::byte*>(buffer.tensor.mutable_data_ptr());
-    absl::Status status = parts_.transport.Broadcast({bytes, buffer.tensor.nbytes()}, Rank(0));
-    if (!status.ok()) return status;
+    const auto* bytes = static_cast<const std::byte*>(buffer.tensor.const_data_ptr());
+    message.insert(message.end(), bytes, bytes + buffer.tensor.nbytes());
+  }
+  absl::Status status = parts_.transport.Broadcast(absl::MakeSpan(message), Rank(0));
+  if (!status.ok()) return status;
+  const std::byte* bytes = message.data();
+  for (const ddp::NamedTensor& buffer : state_.buffers) {
+    std::memcpy(buffer.tensor.mutable_data_ptr(), bytes, buffer.tensor.nbytes());
+    bytes += buffer.tensor.nbytes();
   }
   return absl::OkStatus();
 }
