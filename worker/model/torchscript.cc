@@ -2,6 +2,7 @@
 
 #include <exception>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,31 +20,74 @@
 namespace tandem::model {
 namespace {
 
+// Everything that a module carries from one forward to the next.
+std::vector<std::pair<std::string, c10::IValue>> StateOf(const torch::jit::Module& module) {
+  std::vector<std::pair<std::string, c10::IValue>> state;
+  for (const auto& item : module.named_attributes()) {
+    if (!item.value.isModule()) state.emplace_back(item.name, item.value);
+  }
+  return state;
+}
+
+// A tensor has to be the same one, whose values we know of; of the rest, plain values are compared.
+bool IsKept(const c10::IValue& before, const c10::IValue& after) {
+  if (before.isTensor()) return before.is(after);
+  const bool is_plain = before.isInt() || before.isDouble() || before.isBool() || before.isString();
+  return !is_plain || before == after;
+}
+
 class TorchscriptNetwork final : public Network {
  public:
   explicit TorchscriptNetwork(torch::jit::Module module) : module_(std::move(module)) {
+    MakeContiguous();
+    module_.train(true);
+    state_ = StateOf(module_);
     std::set<at::TensorImpl*> seen;
     for (const auto& item : module_.named_parameters()) {
       if (!seen.insert(item.value.unsafeGetTensorImpl()).second) continue;
       (item.value.requires_grad() ? parameters_ : buffers_).push_back({item.name, item.value});
     }
     for (const auto& item : module_.named_buffers()) buffers_.push_back({item.name, item.value});
-    module_.train(true);
   }
 
   std::vector<ddp::NamedTensor> Parameters() const override { return parameters_; }
   std::vector<ddp::NamedTensor> Buffers() const override { return buffers_; }
-  void SetTraining(bool training) override { module_.train(training); }
+  void SetTraining(bool training) override {
+    module_.train(training);
+    is_training_ = training;
+  }
 
   at::Tensor Forward(const at::Tensor& inputs) override {
     // The optimizing executor watches its first runs and then exchanges operators, with other
     // roundings: a result would depend on how often this process has run.
     const torch::jit::GraphOptimizerEnabledGuard as_written(false);
-    return module_.forward({inputs}).toTensor();
+    const at::Tensor outputs = module_.forward({inputs}).toTensor();
+    if (is_training_) CheckState();
+    return outputs;
   }
 
  private:
+  // What travels and is saved is the bytes of a tensor, in order.
+  void MakeContiguous() {
+    const at::NoGradGuard no_grad;
+    for (at::Tensor tensor : module_.parameters()) tensor.set_data(tensor.contiguous());
+    for (at::Tensor tensor : module_.buffers()) tensor.set_data(tensor.contiguous());
+  }
+
+  // State that we do not know of would go from one logical rank to the next, and be in no checkpoint.
+  void CheckState() const {
+    const auto now = StateOf(module_);
+    for (size_t i = 0; i < state_.size(); ++i) {
+      if (IsKept(state_[i].second, now[i].second)) continue;
+      throw std::runtime_error(absl::StrCat("forward gives a new value to '", state_[i].first,
+                                            "': what it remembers has to be a buffer that is "
+                                            "changed in place"));
+    }
+  }
+
   torch::jit::Module module_;
+  bool is_training_ = true;
+  std::vector<std::pair<std::string, c10::IValue>> state_;  // at the beginning
   std::vector<ddp::NamedTensor> parameters_, buffers_;
 };
 

@@ -176,6 +176,40 @@ TEST_F(Torchscript, OptimizingExecutor_WouldDependOnHowOftenItHasRun) {
   EXPECT_FALSE(SameBits(nth_run(1), nth_run(5)));
 }
 
+TEST_F(Torchscript, BufferThatIsReplaced_IsRefused) {
+  torch::jit::Module replacing("Replacing");
+  replacing.register_parameter("weight", at::ones({4, 3}).requires_grad_(), false);
+  replacing.register_buffer("mean", at::zeros({4}));
+  replacing.define(R"(
+def forward(self, x):
+    self.mean = torch.mean(x, [0])
+    return torch.matmul(x, self.weight)
+)");
+  ExpectRefusal(Save(replacing), "'mean'");
+}
+
+TEST_F(Torchscript, CounterThatIsNoTensor_IsRefused) {
+  torch::jit::Module counting("Counting");
+  counting.register_parameter("weight", at::ones({4, 3}).requires_grad_(), false);
+  counting.register_attribute("runs", c10::IntType::get(), int64_t{0});
+  counting.define(R"(
+def forward(self, x):
+    self.runs = self.runs + 1
+    return torch.matmul(x, self.weight)
+)");
+  ExpectRefusal(Save(counting), "'runs'");
+}
+
+TEST_F(Torchscript, TransposedParameter_BecomesContiguous) {
+  torch::jit::Module module("Transposed");
+  const at::Tensor weight = at::arange(12, at::kFloat).reshape({3, 4}).t();
+  module.register_parameter("weight", weight.detach().requires_grad_(), false);
+  module.define("def forward(self, x):\n    return torch.matmul(x, self.weight)\n");
+  const auto model = *Load(Save(module));
+  EXPECT_TRUE(model->Parameters()[0].tensor.is_contiguous());
+  EXPECT_TRUE(at::equal(model->Parameters()[0].tensor, weight));
+}
+
 TEST_F(Torchscript, Evaluation_SwitchesDropoutOff) {
   const auto model = *Load(Save(Deep()));
   const auto loss = [&](uint64_t seed) {

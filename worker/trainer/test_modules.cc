@@ -8,9 +8,10 @@ namespace {
 
 torch::jit::Module ModuleWith(const std::string& forward) {
   torch::jit::Module module("Module");
-  module.register_parameter("weight", at::linspace(-1, 1, 15).reshape({3, 5}), false);
-  module.register_parameter("spare", at::ones({4}), false);
-  module.register_parameter("rare", at::ones({3}), false);
+  module.register_parameter("weight", at::linspace(-1, 1, 15).reshape({3, 5}).requires_grad_(),
+                            false);
+  module.register_parameter("spare", at::ones({4}).requires_grad_(), false);
+  module.register_parameter("rare", at::ones({3}).requires_grad_(), false);
   module.define(forward);
   return module;
 }
