@@ -60,6 +60,18 @@ TEST(Sampler, AnyShape_LogicalRanksVisitEachSampleOnceInGlobalOrder) {
   }
 }
 
+TEST(Sampler, AnyShape_FirstWithShareHasOneAndNoneBeforeIt) {
+  for (int64_t samples = 1; samples <= 20; ++samples) {
+    for (uint32_t logical_ranks : {1, 2, 4, 8, 16}) {
+      const Sampler sampler = MakeSampler(samples, Spec(24, logical_ranks));
+      const uint32_t first = sampler.FirstWithShare(0).value();
+      for (uint32_t l = 0; l <= first; ++l) {
+        EXPECT_EQ(sampler.Share(0, LogicalRank(l)).empty(), l < first) << samples << " " << l;
+      }
+    }
+  }
+}
+
 TEST(Sampler, AnyShape_SharesDifferByAtMostOne) {
   for (int64_t size = 0; size <= 40; ++size) {
     for (uint32_t parts : {1, 2, 4, 8, 16}) {

@@ -12,7 +12,8 @@ StepBuffers::StepBuffers(const std::vector<ddp::NamedTensor>& buffers) {
   }
 }
 
-void StepBuffers::BeginStep() {
+void StepBuffers::BeginStep(LogicalRank keeper) {
+  keeper_ = keeper;
   CopyTo(before_);
   CopyTo(result_);
 }
@@ -20,7 +21,7 @@ void StepBuffers::BeginStep() {
 void StepBuffers::BeginLogicalRank() { CopyFrom(before_); }
 
 void StepBuffers::EndLogicalRank(LogicalRank logical_rank) {
-  if (logical_rank == LogicalRank(0)) CopyTo(result_);
+  if (logical_rank == keeper_) CopyTo(result_);
 }
 
 void StepBuffers::EndStep() { CopyFrom(result_); }

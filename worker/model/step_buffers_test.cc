@@ -11,7 +11,7 @@ class Buffers {
  public:
   Buffers() : tensor_(at::full({2}, 10.0f)), buffers_({{"norm.running_mean", tensor_}}) {}
 
-  void BeginStep() { buffers_.BeginStep(); }
+  void BeginStep(uint32_t keeper = 0) { buffers_.BeginStep(LogicalRank(keeper)); }
   // The value from which it started.
   float Run(uint32_t logical_rank, float added) {
     buffers_.BeginLogicalRank();
@@ -37,7 +37,7 @@ TEST(StepBuffers, EveryLogicalRank_StartsFromTheBeginningOfTheStep) {
   EXPECT_EQ(buffers.Run(2, 7), 10);
 }
 
-TEST(StepBuffers, Result_IsThatOfLogicalRankZeroAndTheNextStepGoesOnFromThere) {
+TEST(StepBuffers, Result_IsThatOfTheKeeperAndTheNextStepGoesOnFromThere) {
   Buffers buffers;
   for (const float expected : {11, 12}) {
     buffers.BeginStep();
@@ -48,7 +48,7 @@ TEST(StepBuffers, Result_IsThatOfLogicalRankZeroAndTheNextStepGoesOnFromThere) {
   }
 }
 
-TEST(StepBuffers, LogicalRankZeroWithoutSamplesOrElsewhere_LeavesThemAsTheyWere) {
+TEST(StepBuffers, KeeperOnAnotherRank_LeavesThemAsTheyWere) {
   Buffers buffers;
   buffers.BeginStep();
   buffers.Run(1, 5);
@@ -56,12 +56,22 @@ TEST(StepBuffers, LogicalRankZeroWithoutSamplesOrElsewhere_LeavesThemAsTheyWere)
   EXPECT_EQ(buffers.value(), 10);
 }
 
+TEST(StepBuffers, KeeperThatIsNotTheFirst_DecidesAlone) {
+  Buffers buffers;
+  buffers.BeginStep(1);
+  buffers.Run(0, 1);
+  buffers.Run(1, 5);
+  buffers.Run(2, 7);
+  buffers.EndStep();
+  EXPECT_EQ(buffers.value(), 15);
+}
+
 // Between steps somebody else may write to them: a broadcast, a checkpoint.
 TEST(StepBuffers, NewStep_BeginsFromWhatTheBuffersAreNow) {
   at::Tensor tensor = at::zeros({1});
   StepBuffers buffers({{"b", tensor}});
   tensor.fill_(3);
-  buffers.BeginStep();
+  buffers.BeginStep(LogicalRank(0));
   buffers.BeginLogicalRank();
   EXPECT_EQ(tensor.item<float>(), 3);
   buffers.EndStep();

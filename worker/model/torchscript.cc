@@ -40,8 +40,7 @@ class TorchscriptNetwork final : public Network {
  public:
   explicit TorchscriptNetwork(torch::jit::Module module) : module_(std::move(module)) {
     MakeContiguous();
-    module_.train(true);
-    state_ = StateOf(module_);
+    SetTraining(true);
     std::set<at::TensorImpl*> seen;
     for (const auto& item : module_.named_parameters()) {
       if (!seen.insert(item.value.unsafeGetTensorImpl()).second) continue;
@@ -54,7 +53,7 @@ class TorchscriptNetwork final : public Network {
   std::vector<ddp::NamedTensor> Buffers() const override { return buffers_; }
   void SetTraining(bool training) override {
     module_.train(training);
-    is_training_ = training;
+    state_ = StateOf(module_);
   }
 
   at::Tensor Forward(const at::Tensor& inputs) override {
@@ -62,7 +61,7 @@ class TorchscriptNetwork final : public Network {
     // roundings: a result would depend on how often this process has run.
     const torch::jit::GraphOptimizerEnabledGuard as_written(false);
     const at::Tensor outputs = module_.forward({inputs}).toTensor();
-    if (is_training_) CheckState();
+    CheckState();
     return outputs;
   }
 
@@ -86,8 +85,7 @@ class TorchscriptNetwork final : public Network {
   }
 
   torch::jit::Module module_;
-  bool is_training_ = true;
-  std::vector<std::pair<std::string, c10::IValue>> state_;  // at the beginning
+  std::vector<std::pair<std::string, c10::IValue>> state_;  // before any forward
   std::vector<ddp::NamedTensor> parameters_, buffers_;
 };
 

@@ -10,8 +10,9 @@
 namespace tandem::model {
 
 // A network that Python has saved with torch.jit: its own weights, names and forward. Parameters
-// that do not require a gradient are buffers. State in attributes that are no tensors is not seen,
-// and so neither saved nor the same on all ranks.
+// that do not require a gradient are buffers. What a forward remembers has to be a
+// buffer that it changes in place: a module that gives a new tensor or number to an attribute is refused,
+// or throws where only a later forward does so. (Lists and the like are not looked into.)
 //   InvalidArgument  the file cannot be read, has no trainable parameter, does not run on inputs of
 //                    this shape, or puts out another shape than OutputShape.
 absl::StatusOr<std::unique_ptr<Network>> LoadTorchscript(const v1::Torchscript& spec,

@@ -136,6 +136,46 @@ TEST_P(EveryModel, EveryWorldSize_SameBitsAfterEveryStep) { ExpectSameBitsAt({2,
 TEST_P(EveryModel, OneThreeAndEightRanks_SameBitsAfterEveryStep) { ExpectSameBitsAt({3, 8}); }
 #endif
 
+TEST(MaskedTokens, BatchWithoutATarget_IsAStepThatMovesNothing) {
+  const TracedRun run = TrainTraced(MaskedTokensJob(), 2);
+  v1::StepSample third;
+  ASSERT_TRUE(third.ParseFromString(run.samples[2]));
+  EXPECT_EQ(third.count(), 0u);
+  EXPECT_EQ(run.tensors[2], run.tensors[1]);
+  EXPECT_NE(run.tensors[1], run.tensors[0]);
+}
+
+// CASES 31: only the last sample, of the last logical rank, overflows; nobody steps.
+TEST(LossScale, OverflowOnOneRankOnly_EveryRankSkipsTheStep) {
+  v1::JobSpec spec = Float16Job();
+  std::string lines;
+  for (int i = 0; i < 8; ++i) absl::StrAppend(&lines, i == 7 ? "60000" : "0.01", ",1,1\n");
+  spec.mutable_data()->mutable_csv()->set_path(WriteTestFile("overflow.csv", lines));
+  spec.mutable_data()->set_shuffle(false);
+  spec.set_global_batch_size(8);
+  spec.set_steps(1);
+  const TracedRun alone = TrainTraced(spec, 1);
+  ExpectSameBits(TrainTraced(spec, 2), alone);
+  v1::JobSpec other = spec;  // the control: without the overflow it does step
+  other.mutable_data()->mutable_csv()->set_scale(1e-4);
+  EXPECT_NE(TrainTraced(other, 1).digest, alone.digest);
+  other = spec;
+  other.set_seed(spec.seed());
+  other.mutable_optimizer()->mutable_adamw()->set_lr(0.5);
+  EXPECT_EQ(TrainTraced(other, 1).digest, alone.digest) << "no step, no learning rate";
+}
+
+// A module that counts its forwards in a buffer: measuring must not be among them.
+TEST(Evaluation, OfAModelThatChangesItsBuffers_LeavesNoTrace) {
+  v1::JobSpec spec = RareParametersJob();
+  const std::string path = WriteTestFile("counting.pt", "");
+  SaveCountingModule(path);
+  spec.mutable_model()->mutable_torchscript()->set_path(path);
+  spec.mutable_evaluate()->set_holdout(0.3);
+  spec.mutable_evaluate()->set_every_steps(3);
+  ExpectSameBits(TrainTraced(spec, 3), TrainTraced(spec, 1));
+}
+
 std::vector<std::string> Names() {
   std::vector<std::string> names;
   for (const auto& [name, job] : Jobs()) names.push_back(name);

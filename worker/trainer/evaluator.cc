@@ -6,11 +6,15 @@
 
 #include "ATen/core/grad_mode.h"
 #include "worker/data/loader.h"
+#include "worker/model/step_buffers.h"
 
 namespace tandem::trainer {
 
 absl::StatusOr<v1::Evaluation> Evaluator::Measure(uint64_t step) {
   std::vector<std::optional<ddp::Tally>> leaves;
+  // Measuring leaves no trace, whatever a model of the user's does to its buffers.
+  model::StepBuffers buffers(workload_.model->Buffers());
+  buffers.BeginStep(LogicalRank(0));
   workload_.model->SetTraining(false);
   for (uint32_t l = range_.begin; l < range_.end; ++l) {
     const auto leaf = MeasureLogicalRank(l);
@@ -18,6 +22,7 @@ absl::StatusOr<v1::Evaluation> Evaluator::Measure(uint64_t step) {
     leaves.push_back(*leaf);
   }
   workload_.model->SetTraining(true);
+  buffers.EndStep();
   tallies_.Start(ddp::TallyUse::kEvaluation, step, leaves);
   const absl::StatusOr<ddp::Tally> total = tallies_.Wait();
   if (!total.ok()) return total.status();

@@ -9,6 +9,11 @@ uint64_t ForwardSeedOf(const PassParts& parts, uint64_t step, LogicalRank logica
   return parts.mistakes.Seed(parts.hooks.forward_seed, pass, first);
 }
 
+LogicalRank KeeperOfBuffers(const PassParts& parts, uint64_t step) {
+  const data::Sampler& sampler = parts.workload.sampler;
+  return sampler.FirstWithShare(sampler.At(step).batch);
+}
+
 std::optional<ddp::Tally> TallyOf(const std::optional<LoadedShare>& share,
                                   const std::optional<model::Outcome>& outcome) {
   if (!share) return std::nullopt;

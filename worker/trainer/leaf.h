@@ -16,8 +16,12 @@ namespace tandem::trainer {
 uint64_t ForwardSeedOf(const PassParts& parts, uint64_t step, LogicalRank logical_rank,
                        uint64_t segment = 0);
 
+// Whose running statistics a step keeps: the first logical rank that has samples.
+LogicalRank KeeperOfBuffers(const PassParts& parts, uint64_t step);
+
 // Of a share and what the model said about it. A share in which every target was masked out has no
-// gradient, like an empty one, but its samples were seen.
+// gradient, like an empty one, but its samples were seen. (Where batch normalization is synchronized
+// it still has the one that its values get through the statistics.)
 std::optional<ddp::Tally> TallyOf(const std::optional<LoadedShare>& share,
                                   const std::optional<model::Outcome>& outcome);
 

@@ -1,5 +1,6 @@
 #include "worker/trainer/mistakes.h"
 
+#include <algorithm>
 #include <functional>
 #include <limits>
 
@@ -15,7 +16,9 @@ uint64_t SeedFrom(uint64_t seed, uint64_t key) {
 
 v1::JobSpec Mistakes::InJob(v1::JobSpec spec) const {
   if (unsafe_.batch_per_rank()) {
-    spec.set_global_batch_size(spec.global_batch_size() * world_size_);
+    constexpr uint64_t kMost = std::numeric_limits<uint32_t>::max();
+    const uint64_t batch = uint64_t{spec.global_batch_size()} * world_size_;
+    spec.set_global_batch_size(static_cast<uint32_t>(std::min(batch, kMost)));
   }
   if (unsafe_.threads_by_world_size()) spec.set_threads_per_rank(world_size_ == 1 ? 2 : 1);
   if (unsafe_.unseeded()) {

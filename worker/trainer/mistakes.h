@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "common/ids.h"
 #include "tandem/v1/spec.pb.h"

@@ -3,11 +3,18 @@
 #include <cmath>
 #include <limits>
 
+#include "absl/strings/str_format.h"
 #include "worker/model/clip.h"
 #include "worker/model/optimizer.h"
 #include "worker/model/schedule.h"
 
 namespace tandem::trainer {
+namespace {
+
+// A gradient that overflows with the loss as it is, or divided by some more, was not finite before.
+constexpr double kSmallestScale = 1.0 / 1024;
+
+}  // namespace
 
 ParameterUpdate::ParameterUpdate(Workload& workload, const Mistakes& mistakes, bool measure_norm)
     : workload_(workload),
@@ -16,7 +23,7 @@ ParameterUpdate::ParameterUpdate(Workload& workload, const Mistakes& mistakes, b
       measure_norm_(measure_norm),
       scales_loss_(workload.spec.precision() == v1::PRECISION_FP16) {}
 
-ParameterUpdate::Report ParameterUpdate::Apply(uint64_t step) {
+absl::StatusOr<ParameterUpdate::Report> ParameterUpdate::Apply(uint64_t step) {
   const v1::JobSpec& spec = workload_.spec;
   Report report;
   report.learning_rate =
@@ -31,6 +38,11 @@ ParameterUpdate::Report ParameterUpdate::Apply(uint64_t step) {
   if (scales_loss_) {
     const bool is_finite = std::isfinite(report.gradient_norm);
     scaler_.Update(is_finite);
+    if (scaler_.scale() < kSmallestScale) {
+      return absl::OutOfRangeError(absl::StrFormat(
+          "the gradient of step %d is not finite in fp16, however the loss is scaled; bf16 may do",
+          step + 1));
+    }
     if (!is_finite) return report;
   }
   model::SetLearningRate(*workload_.optimizer, report.learning_rate);

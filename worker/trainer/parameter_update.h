@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "worker/ddp/named_tensor.h"
 #include "worker/model/precision.h"
 #include "worker/trainer/mistakes.h"
@@ -29,7 +30,8 @@ class ParameterUpdate {
   void Restore(const model::LossScaler::State& state) { scaler_ = model::LossScaler(state); }
 
   // `step` counts from 0. Under fp16 a gradient that is not finite leaves everything as it was.
-  Report Apply(uint64_t step);
+  //   OutOfRange  it was not finite at any scale of the loss.
+  absl::StatusOr<Report> Apply(uint64_t step);
 
  private:
   void MultiplyGradients(double factor);

@@ -41,6 +41,8 @@ v1::CauseCode CauseOf(const absl::Status& status) {
     case absl::StatusCode::kDeadlineExceeded:
     case absl::StatusCode::kCancelled:
       return v1::CAUSE_CODE_PEER_LOST;
+    case absl::StatusCode::kAborted:
+      return v1::CAUSE_CODE_DIGEST_MISMATCH;
     default:
       return v1::CAUSE_CODE_RANK_ERROR;
   }

@@ -1,15 +1,21 @@
 // A training that was cut off anywhere goes on from its last checkpoint, with another number of ranks,
 // to the same bits.
+#include <fcntl.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/file_descriptor.h"
 #include "common/spec/spec.h"
 #include "common/temporary_folder.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "worker/checkpoint/checkpoint.h"
+#include "worker/checkpoint/find_checkpoint.h"
 #include "worker/trainer/test_agent.h"
 #include "worker/trainer/test_job.h"
 #include "worker/trainer/test_modules.h"
@@ -27,11 +33,11 @@ constexpr uint64_t kSteps = 14;
 
 class ResumeTest : public ::testing::Test {
  protected:
-  // 6 steps an epoch, saved after every fourth.
+  // 6 steps an epoch, saved after every fourth and measured after every third.
   v1::JobSpec Job() const {
     v1::JobSpec spec = SmallJob();
     spec.clear_epochs();
-    spec.clear_evaluate();
+    spec.mutable_evaluate()->set_every_steps(3);
     spec.set_steps(kSteps);
     spec.mutable_checkpoint()->set_dir(folder_.path());
     spec.mutable_checkpoint()->set_every_steps(4);
@@ -63,6 +69,16 @@ class ResumeTest : public ::testing::Test {
   const TemporaryFolder folder_ = *TemporaryFolder::Create("tandem-resume");
 };
 
+void WriteWithoutOptimizer(const checkpoint::Checkpoint& checkpoint, const std::string& path) {
+  std::vector<safetensors::TensorView> tensors;
+  for (const safetensors::TensorInfo& tensor : checkpoint.file.tensors()) {
+    if (absl::StartsWith(tensor.name, "optimizer.")) continue;
+    tensors.push_back({tensor.name, tensor.dtype, tensor.shape, checkpoint.file.Bytes(tensor)});
+  }
+  const FileDescriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  ASSERT_TRUE(checkpoint::WriteCheckpoint(file.get(), checkpoint.manifest, tensors).ok());
+}
+
 // The samples after `step`.
 std::vector<std::string> After(uint64_t step, const RankRecord& record) {
   return {record.samples.begin() + static_cast<int64_t>(step), record.samples.end()};
@@ -84,7 +100,7 @@ TEST_P(CutOff, InThisPhase_ResumedOnOtherWorldSize_SameBitsAsNeverStopped) {
 
 INSTANTIATE_TEST_SUITE_P(Phases, CutOff,
                          ::testing::Values("PHASE_DATA", "PHASE_FORWARD", "PHASE_BACKWARD",
-                                           "PHASE_REDUCE", "PHASE_OPTIMIZER"),
+                                           "PHASE_REDUCE", "PHASE_OPTIMIZER", "PHASE_EVALUATE"),
                          [](const auto& info) { return std::string(info.param); });
 
 // Step 12 is to be saved, and is not: step 8 is what is left.
@@ -97,12 +113,33 @@ TEST_F(ResumeTest, CutOffBeforeACheckpointIsWhole_GoesOnFromTheOneBefore) {
   EXPECT_EQ(resumed.samples, After(8, whole));
 }
 
-// The control of all of these: from another state it ends elsewhere.
-TEST_F(ResumeTest, StateOfOptimizerLost_IsNoticed) {
+// The control of all of these: with a part of the state lost, it ends elsewhere.
+TEST_F(ResumeTest, StateOfOptimizerLost_OtherBits) {
   const RankRecord whole = RunJob(TRAINER, Job(), 1)[0];
-  v1::JobSpec other = Job();
-  other.mutable_optimizer()->mutable_adamw()->set_beta2(0.9);
-  EXPECT_NE(RunJob(TRAINER, other, 1)[0].digest, whole.digest);
+  std::filesystem::remove_all(folder_.path());
+  RunAndDie(Job(), "PHASE_DATA:9", 1);
+  const auto saved = checkpoint::FindCheckpoint(folder_.path());
+  ASSERT_TRUE(saved.ok()) << saved.status();
+  const std::string lossy = folder_.path() + "/lossy.safetensors";
+  WriteWithoutOptimizer(saved->checkpoint, lossy);
+  v1::JobSpec spec = Job();
+  spec.set_resume_from(lossy);
+  const RankRecord resumed = RunJob(TRAINER, spec, 1)[0];
+  EXPECT_FALSE(resumed.failure) << resumed.failure->message();
+  EXPECT_NE(resumed.digest, whole.digest);
+}
+
+// Of a finite loss at a learning rate beyond all bounds.
+TEST_F(ResumeTest, ParametersThatAreNotFinite_AreNeitherSavedNorASuccess) {
+  v1::JobSpec spec = Job();
+  spec.mutable_optimizer()->mutable_sgd()->set_lr(1e40);
+  spec.set_steps(1);
+  spec::FillDefaults(&spec);
+  const RankRecord record = RunJob(TRAINER, spec, 2)[0];
+  ASSERT_TRUE(record.failure);
+  EXPECT_THAT(record.failure->message(), HasSubstr("is not finite after step 1"));
+  EXPECT_THAT(checkpoint::FindCheckpoint(folder_.path()).status().code(),
+              absl::StatusCode::kNotFound);
 }
 
 TEST_F(ResumeTest, SavedAtTheEnd_HasNothingLeftAndTheSameDigest) {

@@ -18,7 +18,7 @@ class SequentialPass : public BatchPass {
     step_ = step;
     tallies_.clear();
     parts_.reducer.BeginStep(step);
-    if (!parts_.mistakes.BuffersStayOnRank()) buffers_.BeginStep();
+    if (!parts_.mistakes.BuffersStayOnRank()) buffers_.BeginStep(KeeperOfBuffers(parts_, step));
     const LogicalRange range = parts_.reducer.range();
     for (uint32_t l = range.begin; l < range.end; ++l) {
       absl::Status status = RunLogicalRank(LogicalRank(l), l + 1 == range.end, loss_scale);
@@ -45,7 +45,7 @@ class SequentialPass : public BatchPass {
   model::Outcome Forward(LogicalRank logical_rank, const LoadedShare& share) {
     parts_.position.Enter(step_, v1::PHASE_FORWARD);
     model::SeedDefaultGenerator(ForwardSeedOf(parts_, step_, logical_rank));
-    const uint64_t first_draw = model::FirstDraw();
+    const uint64_t first_draw = parts_.tracer == nullptr ? 0 : model::FirstDraw();
     if (!parts_.mistakes.BuffersStayOnRank()) buffers_.BeginLogicalRank();
     model::Outcome outcome = parts_.workload.model->Forward(share.batch);
     if (!parts_.mistakes.BuffersStayOnRank()) buffers_.EndLogicalRank(logical_rank);

@@ -8,6 +8,7 @@
 
 #include "ATen/Functions.h"
 #include "gtest/gtest.h"
+#include "tandem/v1/job.pb.h"
 #include "torch/nn/modules/linear.h"
 #include "torch/optim/adamw.h"
 #include "worker/trainer/test_job.h"

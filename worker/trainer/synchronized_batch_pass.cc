@@ -32,8 +32,17 @@ class SynchronizedBatchPass : public BatchPass {
   model::Fold MakeFold() {
     return [this](const model::FoldPlace& place,
                   absl::Span<const std::optional<model::Values>> leaves, model::FoldAdd add) {
-      return parts_.fold.Fold({step_, place.operation, place.width}, leaves, add);
+      // Whoever waits here is waiting for another rank.
+      parts_.position.Enter(step_, v1::PHASE_REDUCE);
+      auto folded = parts_.fold.Fold({step_, place.operation, place.width}, leaves, add);
+      parts_.position.Enter(step_, phase_);
+      return folded;
     };
+  }
+
+  void EnterCompute(v1::Phase phase) {
+    phase_ = phase;
+    parts_.position.Enter(step_, phase);
   }
 
   absl::Status LoadShares() {
@@ -51,7 +60,7 @@ class SynchronizedBatchPass : public BatchPass {
   }
 
   absl::Status Forward() {
-    parts_.position.Enter(step_, v1::PHASE_FORWARD);
+    EnterCompute(v1::PHASE_FORWARD);
     const auto outcomes = pass_.Forward(batches_);
     if (!outcomes.ok()) return outcomes.status();
     std::vector<std::optional<ddp::Tally>> tallies;
@@ -67,7 +76,7 @@ class SynchronizedBatchPass : public BatchPass {
   }
 
   absl::Status Backward(double loss_scale) {
-    parts_.position.Enter(step_, v1::PHASE_BACKWARD);
+    EnterCompute(v1::PHASE_BACKWARD);
     const auto gradients = pass_.Backward(loss_scale);
     if (!gradients.ok()) return gradients.status();
     for (size_t leaf = 0; leaf < gradients->size(); ++leaf) {
@@ -86,6 +95,7 @@ class SynchronizedBatchPass : public BatchPass {
 
   // Of this step, by logical rank of this rank.
   uint64_t step_ = 0;
+  v1::Phase phase_ = v1::PHASE_FORWARD;  // between two folds
   std::vector<std::optional<LoadedShare>> shares_;
   std::vector<std::optional<data::Batch>> batches_;
 };

@@ -29,6 +29,19 @@ void SaveModuleWithRareParameters(const std::string& path) {
       .save(path);
 }
 
+void SaveCountingModule(const std::string& path) {
+  torch::jit::Module module("Counting");
+  module.register_parameter("weight", at::linspace(-1, 1, 15).reshape({3, 5}).requires_grad_(),
+                            false);
+  module.register_buffer("runs", at::zeros({}, at::kLong));
+  module.define(R"(
+    def forward(self, x):
+        self.runs.add_(1)
+        return torch.matmul(x, self.weight.t())
+  )");
+  module.save(path);
+}
+
 void SaveNondeterministicModule(const std::string& path) {
   ModuleWith(R"(
     def forward(self, x):

@@ -9,6 +9,9 @@ namespace tandem::trainer {
 // `rare` one that is added only where the first feature of the first sample is above 5.
 void SaveModuleWithRareParameters(const std::string& path);
 
+// The same scores; its buffer `runs` counts the forwards.
+void SaveCountingModule(const std::string& path);
+
 // The same scores, through an operator (put_) that has no deterministic kernel.
 void SaveNondeterministicModule(const std::string& path);
 

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
@@ -18,6 +19,9 @@
 
 namespace tandem::trainer {
 namespace {
+
+// Half a frame: what is longer is cut.
+constexpr size_t kMostValueBytes = kMaxFrameBytes / 2;
 
 template <typename Trace>
 void AddDigests(const std::vector<ddp::NamedTensor>& tensors, Trace* trace) {
@@ -100,7 +104,8 @@ std::string Tracer::ValuesAt(uint64_t step, const std::vector<ddp::NamedTensor>&
   for (const ddp::NamedTensor& named : tensors) {
     if (named.name != spec_.tensor()) continue;
     const at::Tensor values = named.tensor.detach().contiguous();
-    return {static_cast<const char*>(values.const_data_ptr()), values.nbytes()};
+    const size_t size = std::min(values.nbytes(), kMostValueBytes);
+    return {static_cast<const char*>(values.const_data_ptr()), size};
   }
   return "";
 }

@@ -4,8 +4,10 @@
 #include <cstring>
 #include <utility>
 
+#include "ATen/Functions.h"
 #include "absl/strings/str_format.h"
 #include "worker/ddp/parameter_digest.h"
+#include "worker/trainer/leaf.h"
 #include "worker/trainer/receipt.h"
 
 namespace tandem::trainer {
@@ -52,7 +54,9 @@ absl::Status TrainingLoop::Step() {
   if (!total.ok()) return total.status();
   if (absl::Status status = ShareBuffers(); !status.ok()) return status;
   Enter(v1::PHASE_OPTIMIZER);
-  return FinishStep(*total, parts_.update.Apply(state_.step));
+  const absl::StatusOr<ParameterUpdate::Report> report = parts_.update.Apply(state_.step);
+  if (!report.ok()) return report.status();
+  return FinishStep(*total, *report);
 }
 
 absl::StatusOr<ddp::Tally> TrainingLoop::Reduce() {
@@ -69,7 +73,7 @@ absl::StatusOr<ddp::Tally> TrainingLoop::Reduce() {
   return total;
 }
 
-// Logical rank 0's, which rank 0 has; all in one message.
+// The keeper's, from the rank that executes it; all in one message.
 absl::Status TrainingLoop::ShareBuffers() {
   if (parts_.pass.mistakes.BuffersStayOnRank() || parts_.transport.world_size() == 1 ||
       state_.buffers.empty()) {
@@ -80,7 +84,8 @@ absl::Status TrainingLoop::ShareBuffers() {
     const auto* bytes = static_cast<const std::byte*>(buffer.tensor.const_data_ptr());
     message.insert(message.end(), bytes, bytes + buffer.tensor.nbytes());
   }
-  absl::Status status = parts_.transport.Broadcast(absl::MakeSpan(message), Rank(0));
+  const Rank root = RankOf(KeeperOfBuffers(parts_.pass, state_.step));
+  absl::Status status = parts_.transport.Broadcast(absl::MakeSpan(message), root);
   if (!status.ok()) return status;
   const std::byte* bytes = message.data();
   for (const ddp::NamedTensor& buffer : state_.buffers) {
@@ -88,6 +93,16 @@ absl::Status TrainingLoop::ShareBuffers() {
     bytes += buffer.tensor.nbytes();
   }
   return absl::OkStatus();
+}
+
+Rank TrainingLoop::RankOf(LogicalRank logical_rank) const {
+  uint32_t rank = 0;
+  const auto range = [&] {
+    return LogicalRangeOf(Rank(rank), parts_.transport.world_size(),
+                          workload_.spec.logical_ranks());
+  };
+  while (range().end <= logical_rank.value()) ++rank;
+  return Rank(rank);
 }
 
 absl::Status TrainingLoop::FinishStep(const ddp::Tally& total,
@@ -115,11 +130,25 @@ absl::Status TrainingLoop::Verify(v1::StepSample* sample) {
   if (!parts_.pass.mistakes.BuffersStayOnRank()) {
     tensors.insert(tensors.end(), state_.buffers.begin(), state_.buffers.end());
   }
+  if (absl::Status status = CheckFinite(); !status.ok()) return status;
+  Enter(v1::PHASE_REDUCE);
   absl::Status status = ddp::VerifyEqualDigests(parts_.transport, tensors);
-  if (!status.ok()) {
-    return {status.code(), absl::StrFormat("after step %d %s", state_.step, status.message())};
+  if (absl::IsFailedPrecondition(status)) {
+    return absl::AbortedError(absl::StrFormat("after step %d %s", state_.step, status.message()));
   }
+  if (!status.ok()) return status;
   sample->set_parameter_digest(DigestOf(*workload_.model));
+  return absl::OkStatus();
+}
+
+absl::Status TrainingLoop::CheckFinite() const {
+  for (const ddp::NamedTensor& parameter : state_.parameters) {
+    if (at::isfinite(parameter.tensor).all().item<bool>()) continue;
+    return absl::OutOfRangeError(
+        absl::StrFormat("parameter '%s' is not finite after step %d; a lower learning rate or "
+                        "clip_norm may help",
+                        parameter.name, state_.step));
+  }
   return absl::OkStatus();
 }
 
@@ -149,6 +178,7 @@ absl::Status TrainingLoop::Evaluate() {
 
 absl::Status TrainingLoop::SaveIfDue() {
   if (parts_.writer == nullptr || !parts_.writer->IsDue(state_.step)) return absl::OkStatus();
+  if (absl::Status status = CheckFinite(); !status.ok()) return status;
   Enter(v1::PHASE_CHECKPOINT);
   state_.loss_scale = parts_.update.scaler_state().scale;
   state_.steps_since_loss_scale_changed = parts_.update.scaler_state().good_steps;

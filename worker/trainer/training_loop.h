@@ -32,8 +32,9 @@ class TrainingLoop {
   explicit TrainingLoop(Parts parts);
 
   // All steps that are left, with their evaluations and checkpoints.
-  //   OutOfRange          the loss is no longer finite, on all ranks alike.
-  //   FailedPrecondition  a rank has other parameters or buffers than rank 0: names the first.
+  //   OutOfRange  the loss, a parameter that is to be compared or saved, or fp16's gradient at every
+  //               scale is no longer finite, on all ranks alike.
+  //   Aborted     a rank has other parameters or buffers than rank 0: names the first.
   //   others              as GradientReducer, LeafTallies, Loader and CheckpointWriter.
   absl::Status Run();
 
@@ -41,8 +42,12 @@ class TrainingLoop {
   absl::Status Step();
   absl::StatusOr<ddp::Tally> Reduce();
   absl::Status ShareBuffers();
+  // The rank that executes it.
+  Rank RankOf(LogicalRank logical_rank) const;
   absl::Status FinishStep(const ddp::Tally& total, const ParameterUpdate::Report& report);
   absl::Status Verify(v1::StepSample* sample);
+  // Before parameters are compared or saved: the bits of a NaN mean nothing.
+  absl::Status CheckFinite() const;
   absl::Status Trace(const v1::StepSample& sample, double gradient_norm);
   bool EvaluationIsDue() const;
   absl::Status Evaluate();
