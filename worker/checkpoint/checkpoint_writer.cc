@@ -1,5 +1,8 @@
 #include "worker/checkpoint/checkpoint_writer.h"
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -12,6 +15,15 @@ std::string FolderOfJob(const v1::Checkpoint& spec, const std::string& job_id) {
 
 CheckpointWriter::CheckpointWriter(Options options, FileCalls& calls)
     : options_(std::move(options)), folder_(options_.folder, calls) {}
+
+absl::Status CheckpointWriter::Probe() {
+  absl::Status status = CreateFolders(options_.folder);
+  if (status.ok() && access(options_.folder.c_str(), W_OK | X_OK) != 0) {
+    status = absl::ErrnoToStatus(errno, options_.folder);
+  }
+  if (status.ok()) return status;
+  return absl::InvalidArgumentError(absl::StrCat("checkpoint.dir: ", status.message()));
+}
 
 bool CheckpointWriter::IsDue(uint64_t step) const {
   if (step == options_.total_steps) return true;

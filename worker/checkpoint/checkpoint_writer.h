@@ -37,6 +37,11 @@ class CheckpointWriter {
   // `calls` outlives it.
   explicit CheckpointWriter(Options options, FileCalls& calls = FileCalls::System());
 
+  // Whether a checkpoint could be written: makes the folder and tries. Before the training, which
+  // would be lost otherwise.
+  //   InvalidArgument  it could not; the message names checkpoint.dir.
+  absl::Status Probe();
+
   bool IsDue(uint64_t step) const;
 
   // Writes the state, and then removes what is older than the newest `keep`. On return the file is on

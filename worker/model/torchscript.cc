@@ -14,7 +14,7 @@
 #include "torch/csrc/jit/api/module.h"
 #include "torch/csrc/jit/runtime/graph_executor.h"
 #include "torch/csrc/jit/serialization/import.h"
-#include "worker/model/exception_text.h"
+#include "worker/ddp/exception_text.h"
 #include "worker/model/loss.h"
 
 namespace tandem::model {
@@ -128,7 +128,7 @@ absl::StatusOr<std::unique_ptr<Network>> LoadTorchscript(const v1::Torchscript& 
     if (absl::Status status = TryOut(spec, shape, module.deepcopy()); !status.ok()) return status;
     return network;
   } catch (const std::exception& error) {
-    return Refusal(spec, what_failed, ": ", OneLine(error));
+    return Refusal(spec, what_failed, ": ", ddp::OneLine(error));
   }
 }
 

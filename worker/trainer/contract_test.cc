@@ -9,6 +9,7 @@
 #include "common/spec/spec.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tandem/v1/job.pb.h"
 #include "worker/trainer/test_job.h"
 #include "worker/trainer/test_modules.h"
 #include "worker/trainer/traced_run.h"

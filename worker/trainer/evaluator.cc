@@ -26,6 +26,10 @@ absl::StatusOr<v1::Evaluation> Evaluator::Measure(uint64_t step) {
   tallies_.Start(ddp::TallyUse::kEvaluation, step, leaves);
   const absl::StatusOr<ddp::Tally> total = tallies_.Wait();
   if (!total.ok()) return total.status();
+  if (total->count == 0) {
+    return absl::InvalidArgumentError(
+        "evaluate: nothing can be measured: every held-out target is left out (-100)");
+  }
   const auto count = static_cast<double>(total->count);
   v1::Evaluation evaluation;
   evaluation.set_step(step);

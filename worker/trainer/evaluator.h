@@ -23,7 +23,9 @@ class Evaluator {
       : workload_(workload), tallies_(tallies), range_(range) {}
 
   // Collective. `step`: steps done. The epoch is left unset. The model is in training mode before
-  // and after a success. Errors as LeafTallies and data::LoadShare.
+  // and after a success.
+  //   InvalidArgument  no held-out target counts.
+  //   others           as LeafTallies and data::LoadShare.
   absl::StatusOr<v1::Evaluation> Measure(uint64_t step);
 
  private:

@@ -73,6 +73,7 @@ class RankSession {
                                  .mistakes = *mistakes_,
                                  .hooks = hooks_,
                                  .position = position_,
+                                 .writer = writer_ ? &*writer_ : nullptr,
                                  .agent = agent_},
                                 *transport_);
     if (!status.ok()) return status;
@@ -102,7 +103,19 @@ class RankSession {
     absl::StatusOr<checkpoint::TrainingState> state = BeginningOf(*workload_, *update_);
     if (!state.ok()) return state.status();
     state_ = *std::move(state);
-    return absl::OkStatus();
+    return MakeWriter();
+  }
+
+  absl::Status MakeWriter() {
+    const v1::JobSpec& spec = workload_->spec;
+    if (!spec.has_checkpoint() || !IsFirst()) return absl::OkStatus();
+    writer_.emplace(checkpoint::CheckpointWriter::Options{
+        .folder = checkpoint::FolderOfJob(spec.checkpoint(), assignment_.job_id()),
+        .every_steps = spec.checkpoint().every_steps(),
+        .total_steps = workload_->sampler.total_steps(),
+        .keep = spec.checkpoint().keep(),
+        .identity = IdentityOf(*workload_)});
+    return writer_->Probe();
   }
 
   // Rank 0 only: the port is bound before anyone is told about it, and stays so.
@@ -178,6 +191,7 @@ class RankSession {
   std::unique_ptr<Workload> workload_;
   std::optional<ParameterUpdate> update_;
   checkpoint::TrainingState state_;
+  std::optional<checkpoint::CheckpointWriter> writer_;
   std::unique_ptr<ddp::Rendezvous> rendezvous_;
   std::unique_ptr<ddp::Transport> transport_;
 };

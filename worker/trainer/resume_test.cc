@@ -211,6 +211,12 @@ TEST_F(ResumeTest, OtherJob_RefusedWithTheKey) {
   EXPECT_THAT(Refusal(other), HasSubstr("model.mlp.hidden"));
 }
 
+TEST_F(ResumeTest, FolderThatCannotBeMade_RefusedBeforeTheTraining) {
+  v1::JobSpec spec = Job();
+  spec.mutable_checkpoint()->set_dir("/dev/null");
+  EXPECT_THAT(Refusal(spec), StartsWith("checkpoint.dir: "));
+}
+
 TEST_F(ResumeTest, NothingThere_RefusedWithTheKey) {
   EXPECT_THAT(Refusal(Resumed()), StartsWith("resume_from: "));
 }

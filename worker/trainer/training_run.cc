@@ -38,17 +38,6 @@ absl::Status VerifyBeginning(const TrainingRun& run, ddp::Transport& transport) 
   return ddp::VerifyEqualDigests(transport, tensors);
 }
 
-std::optional<checkpoint::CheckpointWriter> MakeWriter(const TrainingRun& run) {
-  const v1::JobSpec& spec = run.workload.spec;
-  if (!spec.has_checkpoint() || run.assignment.rank() != 0) return std::nullopt;
-  return checkpoint::CheckpointWriter(
-      {.folder = checkpoint::FolderOfJob(spec.checkpoint(), run.assignment.job_id()),
-       .every_steps = spec.checkpoint().every_steps(),
-       .total_steps = run.workload.sampler.total_steps(),
-       .keep = spec.checkpoint().keep(),
-       .identity = IdentityOf(run.workload)});
-}
-
 absl::StatusOr<std::unique_ptr<Tracer>> MakeTracer(const TrainingRun& run, LogicalRange range) {
   const v1::JobSpec& spec = run.workload.spec;
   if (!spec.has_trace()) return nullptr;
@@ -86,7 +75,6 @@ absl::Status Train(const TrainingRun& run, ddp::Transport& transport) {
   if (absl::Status status = VerifyBeginning(run, transport); !status.ok()) return status;
 
   ShareSource shares(run.workload, run.mistakes, (*reducer)->range(), run.state.step);
-  auto writer = MakeWriter(run);
   auto tracer = MakeTracer(run, (*reducer)->range());
   if (!tracer.ok()) return tracer.status();
   absl::Status status = RunLoop(run, {.pass = {.workload = run.workload,
@@ -102,7 +90,7 @@ absl::Status Train(const TrainingRun& run, ddp::Transport& transport) {
                                       .transport = transport,
                                       .update = run.update,
                                       .state = run.state,
-                                      .writer = writer ? &*writer : nullptr,
+                                      .writer = run.writer,
                                       .observers = {}});
   if (status.ok()) std::move(abort).Cancel();
   return status;

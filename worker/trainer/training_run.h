@@ -2,6 +2,7 @@
 
 #include "absl/status/status.h"
 #include "tandem/v1/trainer.pb.h"
+#include "worker/checkpoint/checkpoint_writer.h"
 #include "worker/checkpoint/training_state.h"
 #include "worker/ddp/transport.h"
 #include "worker/trainer/agent_link.h"
@@ -22,6 +23,7 @@ struct TrainingRun {
   const Mistakes& mistakes;
   const Hooks& hooks;
   PositionReporter& position;
+  checkpoint::CheckpointWriter* writer = nullptr;  // rank 0's, if the training is saved
   AgentLink& agent;
 };
 
