@@ -1,4 +1,4 @@
-// Reduction::kAllReduce: close to the tree, in an order of its own.
+// Reduction::kAllReduce: close to the tree, in another order.
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>

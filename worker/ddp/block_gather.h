@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "absl/base/attributes.h"
@@ -10,6 +9,7 @@
 #include "common/ids.h"
 #include "common/logical_ranks.h"
 #include "worker/ddp/exchange_header.h"
+#include "worker/ddp/headed_gather.h"
 #include "worker/ddp/reduction_tree.h"
 #include "worker/ddp/transport.h"
 
@@ -35,37 +35,26 @@ class BlockGather {
   void Prepare(uint64_t step, uint32_t bucket, size_t elements);
   // The value of this rank's block number `index`, from left to right.
   void Put(size_t index, const void* value);
-  void Start();
+  void Start() { gather_.Start(header_); }
 
-  // Once after each Start.
-  //   FailedPrecondition  a rank is at another exchange, or has other constants: names rank and
-  //                       step.
-  //   others              as Transport, naming the exchange.
-  absl::Status Wait();
+  // Once after each Start. Errors as HeadedGather.
+  absl::Status Wait() { return gather_.Wait(); }
 
   // After Wait: from left to right. Valid until the next Prepare.
   std::vector<GatheredBlock> blocks() const;
 
  private:
   LogicalRange RangeOf(Rank rank) const;
-  ExchangeHeader HeaderOf(Rank rank) const;
-  const std::byte* SlotOf(Rank rank) const { return slots_.data() + rank.value() * slot_bytes_; }
-  std::byte* BlockOf(size_t own_index);
-  absl::Status CheckHeaders() const;
+  std::byte* BlockOf(size_t own_index) const;
 
   // Constant after construction.
   Transport& transport_;
-  const uint32_t logical_ranks_;
-  const uint64_t job_hash_;
   const size_t blocks_per_slot_;
 
-  // From Prepare on.
-  uint64_t step_ = 0;
-  uint32_t bucket_ = 0;
-  size_t elements_ = 0;
-  size_t slot_bytes_ = 0;
+  // Step, bucket and elements from Prepare on.
+  ExchangeHeader header_;
   std::vector<std::byte> slots_;
-  std::unique_ptr<PendingExchange> pending_;
+  HeadedGather gather_;
 };
 
 }  // namespace tandem::ddp

@@ -2,10 +2,7 @@
 
 #include <ATen/ops/zeros.h>
 
-#include <cstring>
-#include <utility>
-
-#include "absl/strings/str_cat.h"
+#include "worker/ddp/exchange_header.h"
 
 namespace tandem::ddp {
 namespace {
@@ -18,20 +15,17 @@ size_t RoundUp(size_t bytes) { return (bytes + kCacheLine - 1) / kCacheLine * kC
 
 BucketSlots::BucketSlots(Transport& transport, const BucketIdentity& identity, size_t blocks,
                          Content content)
-    : transport_(transport),
-      identity_(identity),
+    : identity_(identity),
       values_begin_(RoundUp(sizeof(ExchangeHeader) + blocks * identity.segments)),
       values_bytes_(content == Content::kPresence ? 0 : RoundUp(identity.elements * sizeof(float))),
       slot_bytes_(values_begin_ + blocks * values_bytes_),
-      slots_(at::zeros({static_cast<int64_t>(transport.world_size() * slot_bytes_)}, at::kByte)) {}
-
-std::byte* BucketSlots::SlotOf(Rank rank) const {
-  return static_cast<std::byte*>(slots_.mutable_data_ptr()) + rank.value() * slot_bytes_;
+      slots_(at::zeros({static_cast<int64_t>(transport.world_size() * slot_bytes_)}, at::kByte)),
+      gather_(transport) {
+  gather_.UseSlots({static_cast<std::byte*>(slots_.mutable_data_ptr()), slots_.nbytes()});
 }
 
 uint8_t* BucketSlots::present(Rank rank, size_t block) const {
-  return reinterpret_cast<uint8_t*>(SlotOf(rank) + sizeof(ExchangeHeader) +
-                                    block * identity_.segments);
+  return reinterpret_cast<uint8_t*>(gather_.PayloadOf(rank)) + block * identity_.segments;
 }
 
 at::Tensor BucketSlots::values(Rank rank, size_t block) const {
@@ -40,44 +34,14 @@ at::Tensor BucketSlots::values(Rank rank, size_t block) const {
       .view(at::kFloat);
 }
 
-ExchangeHeader BucketSlots::HeaderOf(Rank rank) const {
-  return {
+void BucketSlots::Start(uint64_t step) {
+  gather_.Start({
       .job_hash = identity_.job_hash,
-      .step = step_,
+      .step = step,
       .elements = static_cast<uint64_t>(identity_.elements),
       .bucket = identity_.index,
       .logical_ranks = identity_.logical_ranks,
-      .leaves = LogicalRangeOf(rank, transport_.world_size(), identity_.logical_ranks),
-  };
-}
-
-void BucketSlots::Start(uint64_t step) {
-  step_ = step;
-  const ExchangeHeader header = HeaderOf(transport_.rank());
-  std::memcpy(SlotOf(transport_.rank()), &header, sizeof(header));
-  pending_ = transport_.StartAllGather({SlotOf(Rank(0)), slots_.nbytes()});
-}
-
-absl::Status BucketSlots::Wait() {
-  if (absl::Status status = WaitFor(std::move(pending_)); !status.ok()) return status;
-  return CheckHeaders();
-}
-
-absl::Status BucketSlots::WaitFor(std::unique_ptr<PendingExchange> exchange) const {
-  const absl::Status status = exchange->Wait();
-  if (status.ok()) return status;
-  const std::string place = PlaceOf(HeaderOf(transport_.rank()));
-  return {status.code(), absl::StrCat(place, ": ", status.message())};
-}
-
-absl::Status BucketSlots::CheckHeaders() const {
-  for (uint32_t rank = 0; rank < transport_.world_size(); ++rank) {
-    ExchangeHeader received;
-    std::memcpy(&received, SlotOf(Rank(rank)), sizeof(received));
-    absl::Status status = CheckHeader(Rank(rank), HeaderOf(Rank(rank)), received);
-    if (!status.ok()) return status;
-  }
-  return absl::OkStatus();
+  });
 }
 
 }  // namespace tandem::ddp

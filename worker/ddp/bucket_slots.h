@@ -5,14 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <vector>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "common/ids.h"
-#include "common/logical_ranks.h"
-#include "worker/ddp/exchange_header.h"
-#include "worker/ddp/flat_gradient.h"
-#include "worker/ddp/reduction_tree.h"
+#include "worker/ddp/headed_gather.h"
 #include "worker/ddp/transport.h"
 
 namespace tandem::ddp {
@@ -42,29 +39,21 @@ class BucketSlots {
   at::Tensor values(Rank rank, size_t block) const;
 
   void Start(uint64_t step);
-  // After Start, which it ends, and with all slots there and checked.
-  //   FailedPrecondition  a rank is at another step or bucket, or has other constants.
-  //   others              as Transport, naming bucket and step.
-  absl::Status Wait();
-
-  // Waits for another exchange of the same bucket and step. Errors as Transport, naming both.
-  absl::Status WaitFor(std::unique_ptr<PendingExchange> exchange) const;
+  // As HeadedGather.
+  absl::Status Wait() { return gather_.Wait(); }
+  absl::Status WaitFor(std::unique_ptr<PendingExchange> exchange) const {
+    return gather_.WaitFor(std::move(exchange));
+  }
 
  private:
-  ExchangeHeader HeaderOf(Rank rank) const;
-  std::byte* SlotOf(Rank rank) const;
-  absl::Status CheckHeaders() const;
-
   // Constant after construction.
-  Transport& transport_;
   const BucketIdentity identity_;
   const size_t values_begin_;  // within a slot
   const size_t values_bytes_;  // of a block
   const size_t slot_bytes_;
   const at::Tensor slots_;  // bytes
 
-  uint64_t step_ = 0;
-  std::unique_ptr<PendingExchange> pending_;
+  HeadedGather gather_;
 };
 
 }  // namespace tandem::ddp

@@ -19,8 +19,9 @@ namespace tandem::ddp {
 // Behind every message goes an end mark with its size, and all end marks are waited for first:
 //  - Gloo does not tell a receive that has begun when its connection closes, only those that wait
 //    for their turn, as the end mark then does.
-//  - A message that is larger than the receive it meets would end the process. Sizes are part of
-//    the tag, so that it meets none, and the end mark tells.
+//  - A message that is larger than the receive it meets would end the process. So it goes in
+//    portions, whole units and then the rest, whose sizes have a tag each: a portion meets a
+//    receive of its own size or none, and the end mark tells.
 class GlooMessages {
  public:
   using Gloo = c10::intrusive_ptr<c10d::ProcessGroupGloo>;
@@ -44,14 +45,14 @@ class GlooMessages {
     uint32_t peer;
     uint64_t bytes;
     std::unique_ptr<uint64_t> end_mark;  // the size on the other side
-    c10::intrusive_ptr<c10d::Work> data;
+    std::vector<c10::intrusive_ptr<c10d::Work>> portions;
     c10::intrusive_ptr<c10d::Work> end;
   };
 
   template <typename PostBytes>
   void Post(const char* direction, uint32_t peer, absl::Span<const std::byte> data,
             const PostBytes& post);
-  int DataTag(uint64_t bytes) const;
+  int TagOfPortion(uint64_t bytes) const;
   absl::Status WaitForEnd(const Message& message) const;
   absl::Status WaitFor(c10d::Work& work, const Message& message) const;
 

@@ -14,7 +14,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/synchronization/barrier.h"
+#include "common/keyed_hash.h"
 #include "worker/ddp/gloo_ranks.h"
 #include "worker/ddp/reduction_scene.h"
 
@@ -35,6 +37,16 @@ absl::Span<const std::byte> BytesOf(const std::string& text) {
 }
 absl::Span<std::byte> BytesOf(std::string& text) {
   return {reinterpret_cast<std::byte*>(text.data()), text.size()};
+}
+
+// From this size on a message is sent in portions.
+constexpr size_t kUnit = size_t{1} << 17;
+
+// No two of its units are equal.
+std::string Pattern(size_t size, uint64_t seed) {
+  std::string pattern(size, '\0');
+  for (size_t i = 0; i < size; ++i) pattern[i] = static_cast<char>(Scramble(seed + 16 * i));
+  return pattern;
 }
 
 class GlooProcessesTest : public testing::TestWithParam<uint32_t> {};
@@ -92,11 +104,22 @@ TEST(GlooTransportTest, PeerKilledInMidAllToAll_UnavailableAndNamed) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("rank 1"));
 }
 
+// Bytes of a slot on the one rank and on the other.
+class GlooSizesTest : public testing::TestWithParam<std::pair<size_t, size_t>> {};
+INSTANTIATE_TEST_SUITE_P(
+    Differing, GlooSizesTest,
+    testing::Values(std::pair(8, 100), std::pair(0, 1),
+                    std::pair(336, 1442),  // the same to a hash in as many bits as a tag has
+                    std::pair(kUnit - 1, kUnit), std::pair(kUnit + 1, kUnit + 2),
+                    std::pair(kUnit, 2 * kUnit)),
+    [](const auto& sizes) { return absl::StrCat(sizes.param.first, "_", sizes.param.second); });
+
 // A rank that left something out must become an error, not the end of the process.
-TEST(GlooTransportTest, PeerInAnExchangeOfAnotherSize_FailedPreconditionAndNamed) {
+TEST_P(GlooSizesTest, PeerInAnExchangeOfAnotherSize_FailedPreconditionAndNamed) {
   absl::Barrier* const both_know = new absl::Barrier(2);  // the last to leave deletes it
   RunThreads(2, [&](Transport& transport) {
-    std::vector<std::byte> slots(transport.rank() == Rank(0) ? 16 : 200);
+    const bool first = transport.rank() == Rank(0);
+    std::vector<std::byte> slots(2 * (first ? GetParam().first : GetParam().second));
     const absl::Status status = transport.AllGather(absl::MakeSpan(slots));
     EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
     EXPECT_THAT(std::string(status.message()), HasSubstr("rank"));
@@ -145,6 +168,19 @@ TEST(GlooTransportTest, AllGather_SlotsOfAllRanks) {
         transport.AllGather({reinterpret_cast<std::byte*>(slots.data()), slots.size()});
     EXPECT_TRUE(status.ok()) << status;
     EXPECT_EQ(std::string(slots.begin(), slots.end()), "aabbcc");
+  });
+}
+
+TEST(GlooTransportTest, AllGatherOfAnySize_SlotsOfAllRanks) {
+  RunThreads(2, [](Transport& transport) {
+    for (const size_t size : {size_t{0}, size_t{1}, kUnit - 1, kUnit, kUnit + 1, 3 * kUnit + 7}) {
+      const std::string expected = Pattern(size, 1) + Pattern(size, 2);
+      std::string slots = expected;
+      const size_t other = transport.rank() == Rank(0) ? 1 : 0;
+      std::fill_n(slots.begin() + static_cast<ptrdiff_t>(other * size), size, '\0');
+      EXPECT_TRUE(transport.AllGather(BytesOf(slots)).ok());
+      EXPECT_TRUE(slots == expected) << size << " bytes";
+    }
   });
 }
 

@@ -37,7 +37,7 @@ struct GradientReducerOptions {
 };
 
 // Turns the gradients of L logical ranks, spread over the ranks, into the gradient of the whole
-// batch: the same bits at every world size.
+// batch: the same bits at every world size (with Reduction::kTree, of which the following speaks).
 //
 // Each logical rank back-propagates the *sum* of its losses. Hooks on the parameters move every
 // gradient, as it arrives, into a flat float32 bucket (filled in reverse order of registration, the

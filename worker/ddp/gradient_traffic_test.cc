@@ -100,12 +100,35 @@ std::vector<uint64_t> BytesSent(uint32_t world_size, int64_t elements,
 // Header, presence and rounding of every exchange, to each peer.
 uint64_t Overhead(uint32_t world_size) { return 256 * (world_size - 1); }
 
-TEST(GradientTrafficTest, ShardedBucket_SendsWhatARingSends) {
+// A header and the presence of one segment, in cache lines.
+constexpr uint64_t kPresenceSlot = 128;
+
+TEST(GradientTrafficTest, ShardedBucketOfTwoToThePowerRanks_SendsWhatARingSends) {
   for (const uint32_t world_size : {2, 4, 8}) {
     const uint64_t ring = 2 * (world_size - 1) * kGradientBytes / world_size;
     for (const uint64_t bytes : BytesSent(world_size, kElements, {.gather_bytes = 0})) {
       EXPECT_GE(bytes, ring);
       EXPECT_LE(bytes, ring + Overhead(world_size)) << world_size << " ranks";
+    }
+  }
+}
+
+// Of eight leaves, two of three ranks have two blocks, and one of five.
+TEST(GradientTrafficTest, ShardedBucketOfRanksWithTwoBlocks_SendsThreeHalvesOfARing) {
+  for (const uint32_t world_size : {3, 5}) {
+    const uint64_t shard_bytes = (kElements + world_size - 1) / world_size * sizeof(float);
+    const uint64_t values = 3 * (world_size - 1) * shard_bytes;  // two blocks and the sum
+    for (const uint64_t bytes : BytesSent(world_size, kElements, {.gather_bytes = 0})) {
+      EXPECT_EQ(bytes, values + (world_size - 1) * kPresenceSlot) << world_size << " ranks";
+    }
+  }
+}
+
+TEST(GradientTrafficTest, GatheredBucketOfRanksWithTwoBlocks_SendsBothToEveryPeer) {
+  for (const uint32_t world_size : {3, 5}) {
+    for (const uint64_t bytes : BytesSent(world_size, kElements, {.gather_bytes = 1 << 30})) {
+      EXPECT_GE(bytes, 2 * (world_size - 1) * kGradientBytes);
+      EXPECT_LE(bytes, 2 * (world_size - 1) * kGradientBytes + Overhead(world_size));
     }
   }
 }

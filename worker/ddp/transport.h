@@ -21,8 +21,8 @@ class PendingExchange {
   virtual absl::Status Wait() = 0;
 };
 
-// Moves bytes between the ranks of one attempt, and never adds: the order of additions is
-// reduction_tree.h's alone.
+// Moves bytes between the ranks of one attempt. StartAllReduceSum alone adds: else the order of
+// additions is reduction_tree.h's.
 //
 // Every rank makes the same calls in the same order with buffers of the same size, from one thread
 // at a time; only Abort may come from any thread. Buffers are main memory and stay untouched by the
@@ -52,11 +52,11 @@ class Transport {
   virtual std::unique_ptr<PendingExchange> StartAllToAll(absl::Span<const std::byte> send,
                                                          absl::Span<std::byte> receive) = 0;
 
-  // Once over, `values` holds the sums over all ranks, with equal bits on every rank, added in any
-  // order: the one exception to "never adds", for Reduction::kAllReduce alone. As StartAllGather,
-  // except that Wait may communicate: every rank waits for these in the same order. Unless a
-  // library brings its own: StartAllToAll, a sum over each rank's share in the order of ranks, an
-  // all-gather. Not Gloo's own, which does not notice a peer that dies in the middle.
+  // Once over, `values` holds the sums over all ranks, added in the order of ranks, with equal bits
+  // on every rank: for Reduction::kAllReduce alone. As StartAllGather, except that Wait may
+  // communicate: every rank waits for these in the same order. StartAllToAll, a sum over each
+  // rank's share and an all-gather, on any transport; not Gloo's own all-reduce, which does not
+  // notice a peer that dies in the middle.
   virtual std::unique_ptr<PendingExchange> StartAllReduceSum(absl::Span<float> values);
 
   // On every rank `data` becomes that of `root`.
