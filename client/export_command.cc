@@ -8,8 +8,8 @@
 #include "client/checkpoint_source.h"
 #include "client/commands.h"
 #include "client/table.h"
-#include "worker/checkpoint/export_weights.h"
-#include "worker/checkpoint/find_checkpoint.h"
+#include "common/checkpoint/export_weights.h"
+#include "common/checkpoint/find_checkpoint.h"
 
 namespace tandem::client {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "client/testing/fake_coordinator.h"
 #include "client/testing/process_fixture.h"
+#include "common/checkpoint/checkpoint_folder.h"
 #include "common/safetensors/safetensors_file.h"
-#include "worker/checkpoint/checkpoint_folder.h"
 
 namespace tandem::client {
 namespace {

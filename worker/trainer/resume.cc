@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "worker/checkpoint/find_checkpoint.h"
+#include "common/checkpoint/find_checkpoint.h"
 #include "worker/model/optimizer_state.h"
 
 namespace tandem::trainer {

@@ -1,11 +1,11 @@
-#include "worker/checkpoint/resumable.h"
+#include "common/checkpoint/resumable.h"
 
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "common/checkpoint/spec_difference.h"
 #include "common/spec/paths.h"
 #include "common/spec/spec.h"
-#include "worker/checkpoint/spec_difference.h"
 
 namespace tandem::checkpoint {
 namespace {
