@@ -43,8 +43,9 @@ absl::StatusOr<CheckpointSource> LocateCheckpoint(const Context& context, const 
                         absl::StrCat("there is no file ", text, ", and ", job.status().message()));
   }
   if (!job->has_checkpoint()) return HasNone(*job);
-  std::string path = job->checkpoint().path();
-  return CheckpointSource{std::move(path), *std::move(job)};
+  // The file itself may have been pruned since, or be damaged.
+  std::string folder = std::filesystem::path(job->checkpoint().path()).parent_path();
+  return CheckpointSource{std::move(folder), *std::move(job)};
 }
 
 }  // namespace tandem::client

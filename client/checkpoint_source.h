@@ -11,8 +11,8 @@ namespace tandem::client {
 
 // Where a checkpoint is that was named on the command line.
 struct CheckpointSource {
-  std::string path;            // absolute; a file, or a folder of them
-  std::optional<v1::Job> job;  // whose newest it is, where a job was named
+  std::string path;            // absolute; a file, or a folder of which the newest is meant
+  std::optional<v1::Job> job;  // whose folder it is, where a job was named
 };
 
 // `text` is a path where it has a '/' or is the name of something here; else it is a job, or a beginning

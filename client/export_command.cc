@@ -1,14 +1,15 @@
 // `tandem export`: the trained weights of a job as a file that Python reads.
 #include <google/protobuf/struct.pb.h>
 
+#include <filesystem>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "client/checkpoint_source.h"
 #include "client/commands.h"
 #include "client/table.h"
-#include "worker/checkpoint/export_weights.h"
-#include "worker/checkpoint/find_checkpoint.h"
+#include "common/checkpoint/export_weights.h"
+#include "common/checkpoint/find_checkpoint.h"
 
 namespace tandem::client {
 namespace {
@@ -23,6 +24,7 @@ struct Export {
   std::string path;
   checkpoint::ExportedWeights weights;
   v1::CheckpointManifest manifest;
+  std::vector<std::string> skipped;  // newer checkpoints, each with the reason
 };
 
 // Nothing that a coordinator could help with.
@@ -31,12 +33,13 @@ absl::Status OfThisMachine(const absl::Status& status) {
 }
 
 absl::Status CannotOpen(const CheckpointSource& source, const absl::Status& status) {
-  if (!source.job || !absl::IsNotFound(status)) return OfThisMachine(status);
+  std::error_code ignored;
+  if (!source.job || std::filesystem::exists(source.path, ignored)) return OfThisMachine(status);
   const std::string host =
       source.job->ranks().empty() ? "" : absl::StrCat(", ", source.job->ranks(0).worker());
-  return absl::NotFoundError(absl::StrCat(
-      source.path, ", the checkpoint of ", source.job->id(),
-      ", is not on this machine: export it where its rank 0 ran", host, ", or copy it here"));
+  return absl::NotFoundError(absl::StrCat(source.path, ", the checkpoints of ", source.job->id(),
+                                          ", is not on this machine: export where its rank 0 ran",
+                                          host, ", or copy it here"));
 }
 
 absl::StatusOr<Export> ExportTo(const Context& context, const ExportOptions& options) {
@@ -51,7 +54,7 @@ absl::StatusOr<Export> ExportTo(const Context& context, const ExportOptions& opt
         absl::StrCat(options.target, ": is there already; --force replaces it"));
   }
   if (!weights.ok()) return OfThisMachine(weights.status());
-  return Export{options.target, *weights, found->checkpoint.manifest};
+  return Export{options.target, *weights, found->checkpoint.manifest, found->skipped};
 }
 
 google::protobuf::Struct AsStruct(const Export& done) {
@@ -80,6 +83,9 @@ std::string AsText(const Export& done) {
 absl::StatusOr<ExitCode> Run(Context* context, const ExportOptions& options) {
   const auto done = ExportTo(*context, options);
   if (!done.ok()) return done.status();
+  for (const std::string& why : done->skipped) {
+    context->console.Remark(absl::StrCat("tandem: skipped a newer checkpoint: ", why));
+  }
   context->Answer(AsStruct(*done), [&] { return AsText(*done); });
   return ExitCode::kSuccess;
 }

@@ -8,8 +8,8 @@
 
 #include "client/testing/fake_coordinator.h"
 #include "client/testing/process_fixture.h"
+#include "common/checkpoint/checkpoint_folder.h"
 #include "common/safetensors/safetensors_file.h"
-#include "worker/checkpoint/checkpoint_folder.h"
 
 namespace tandem::client {
 namespace {
@@ -87,6 +87,27 @@ TEST_F(CheckpointCommandsTest, Export_OfAJob_TakesItsCheckpoint) {
   EXPECT_TRUE(safetensors::SafetensorsFile::Open(target_).ok());
 }
 
+TEST_F(CheckpointCommandsTest, Export_OfAJobWhoseFileIsGone_TakesTheNewestThatIsThere) {
+  KnowJob(checkpoints_.FileOf(100));
+  EXPECT_EQ(Tandem("export dig --to " + target_).code, 0);
+  EXPECT_TRUE(safetensors::SafetensorsFile::Open(target_).ok());
+}
+
+TEST_F(CheckpointCommandsTest, Export_OfAJobWhoseFileIsDamaged_TakesTheOneBeforeAndNamesIt) {
+  std::ofstream(checkpoints_.FileOf(140)) << "torn";
+  KnowJob(checkpoints_.FileOf(140));
+  const Result result = Tandem("export dig --to " + target_);
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("step        120"));
+  EXPECT_THAT(result.err, HasSubstr("skipped a newer checkpoint: " + checkpoints_.FileOf(140)));
+}
+
+TEST_F(CheckpointCommandsTest, Export_OfAJobThatHasNoneWhole_NamesTheFiles) {
+  std::ofstream(file_) << "torn";
+  KnowJob(file_);
+  ExpectRefusal("export dig --to " + target_, file_);
+}
+
 TEST_F(CheckpointCommandsTest, Export_OfAFolder_TakesTheNewest) {
   EXPECT_EQ(Tandem("export " + folder_ + "/checkpoints --to " + target_).code, 0);
 }
@@ -147,9 +168,9 @@ TEST_F(CheckpointCommandsTest, ResumeFrom_AFileOrFolder_IsSentAsItsAbsolutePath)
             (std::filesystem::current_path() / "here").string());
 }
 
-TEST_F(CheckpointCommandsTest, ResumeFrom_AJob_IsSentAsThePathOfItsCheckpoint) {
+TEST_F(CheckpointCommandsTest, ResumeFrom_AJob_IsSentAsTheFolderOfItsCheckpoints) {
   KnowJob("/checkpoints/digits-1/step-000000000120.safetensors");
-  EXPECT_EQ(ResumesFrom("--resume-from dig"), fake_.jobs[0].checkpoint().path());
+  EXPECT_EQ(ResumesFrom("--resume-from dig"), "/checkpoints/digits-1");
 }
 
 TEST_F(CheckpointCommandsTest, ResumeFrom_InsteadOfWhatTheFileSays) {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <exception>
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
@@ -26,7 +27,12 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
   struct stat info {};
   if (!file.valid() || fstat(file.get(), &info) != 0) return CannotRead(path, errno);
   if (!S_ISREG(info.st_mode)) return absl::InvalidArgumentError(path + ": is not a file");
-  std::string bytes(static_cast<size_t>(info.st_size), '\0');
+  std::string bytes;
+  try {
+    bytes.resize(static_cast<size_t>(info.st_size));
+  } catch (const std::exception&) {  // too long for the memory, or for any string
+    return CannotRead(path, ENOMEM);
+  }
   size_t got = 0;
   while (got < bytes.size()) {
     const ssize_t n = read(file.get(), bytes.data() + got, bytes.size() - got);

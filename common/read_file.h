@@ -7,8 +7,8 @@
 namespace tandem {
 
 // All bytes of a file.
-//   InvalidArgument  it cannot be opened or read, is not a plain file, or becomes shorter meanwhile;
-//                    the message starts with the path.
+//   InvalidArgument  it cannot be opened or read, is not a plain file, does not fit into the memory, or
+//                    becomes shorter meanwhile; the message starts with the path.
 absl::StatusOr<std::string> ReadFile(const std::string& path);
 
 }  // namespace tandem

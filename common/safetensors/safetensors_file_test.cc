@@ -67,6 +67,18 @@ TEST(SafetensorsFile, Parse_CutAnywhere_IsRefused) {
   for (size_t length = 0; length < whole.size(); ++length) ErrorOf(whole.substr(0, length));
 }
 
+TEST(TensorBytes, SizesOtherThanZero_MustMultiplyToAnInt64) {
+  EXPECT_EQ(TensorBytes("F32", {}), 4u);
+  EXPECT_EQ(TensorBytes("F32", {2, 0, 3}), 0u);
+  EXPECT_EQ(TensorBytes("U8", {INT64_MAX}), uint64_t{INT64_MAX});
+  // Wherever the 0 is: the samples of such an array have a shape without it.
+  for (const std::vector<int64_t>& shape : std::vector<std::vector<int64_t>>{
+           {INT64_MAX, 2}, {INT64_MAX, 2, 0}, {0, INT64_MAX, 2}, {-1}}) {
+    EXPECT_EQ(TensorBytes("U8", shape), std::nullopt);
+  }
+  EXPECT_EQ(TensorBytes("F32", {INT64_MAX / 2}), std::nullopt);
+}
+
 TEST(SafetensorsFile, Parse_LongerByOneByte_IsRefused) {
   EXPECT_THAT(ErrorOf(FileOf(kHeader, absl::StrCat(kData, "x"))), HasSubstr("1 bytes"));
 }

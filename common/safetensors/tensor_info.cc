@@ -25,12 +25,17 @@ std::optional<uint64_t> ElementBytes(absl::string_view dtype) {
 }
 
 std::optional<uint64_t> TensorBytes(absl::string_view dtype, const std::vector<int64_t>& shape) {
-  std::optional<uint64_t> bytes = ElementBytes(dtype);
+  const std::optional<uint64_t> element = ElementBytes(dtype);
+  if (!element) return std::nullopt;
+  auto bytes = static_cast<int64_t>(*element);
+  bool is_empty = false;
   for (const int64_t size : shape) {
-    if (!bytes || size < 0) return std::nullopt;
-    if (__builtin_mul_overflow(*bytes, static_cast<uint64_t>(size), &*bytes)) return std::nullopt;
+    is_empty |= size == 0;
+    if (size < 0 || __builtin_mul_overflow(bytes, std::max<int64_t>(size, 1), &bytes)) {
+      return std::nullopt;
+    }
   }
-  return bytes;
+  return is_empty ? 0 : static_cast<uint64_t>(bytes);
 }
 
 }  // namespace tandem::safetensors

@@ -32,7 +32,8 @@ inline constexpr uint64_t kLengthBytes = 8;
 // Bytes of one element; none: there is no such dtype.
 std::optional<uint64_t> ElementBytes(absl::string_view dtype);
 
-// Bytes of a whole tensor; none: there is no such dtype or shape, or they cannot be counted.
+// Bytes of a whole tensor; none: there is no such dtype or shape, or the sizes other than 0 multiply
+// to more than int64 holds. So whoever multiplies some sizes of a shape that has bytes cannot overflow.
 std::optional<uint64_t> TensorBytes(absl::string_view dtype, const std::vector<int64_t>& shape);
 
 }  // namespace tandem::safetensors

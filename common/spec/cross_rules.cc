@@ -77,6 +77,19 @@ std::optional<Violation> SynchronizedModelCanBeCut(const v1::JobSpec& spec) {
                 "model.torchscript cannot; take per_logical_rank, or model.convnet");
 }
 
+// Both texts would number their own characters: the same token would mean another one.
+std::optional<Violation> MeasuredTextHasTheSameTokens(const v1::JobSpec& spec) {
+  constexpr absl::string_view kWhy =
+      "characters are numbered as they occur in each file, so a token would not mean the same in "
+      "data and evaluate.data; take bytes in both, or evaluate.holdout";
+  if (!spec.evaluate().data().has_text()) return std::nullopt;
+  if (spec.evaluate().data().text().unit() == v1::TEXT_UNIT_CHARACTERS) {
+    return Broken("evaluate.data.text.unit", kWhy);
+  }
+  if (spec.data().text().unit() == v1::TEXT_UNIT_CHARACTERS) return Broken("data.text.unit", kWhy);
+  return std::nullopt;
+}
+
 }  // namespace
 
 const std::vector<CrossRule>& CrossRules() {
@@ -90,6 +103,8 @@ const std::vector<CrossRule>& CrossRules() {
       {"`scale_lr` other than `none` needs `base_global_batch_size`.", ScaledRateHasBase},
       {"`batch_norm: synchronized` does not go with `model.torchscript`.",
        SynchronizedModelCanBeCut},
+      {"`evaluate.data.text` needs `unit: bytes`, there and in `data.text`.",
+       MeasuredTextHasTheSameTokens},
   };
   return rules;
 }

@@ -47,6 +47,13 @@ TEST_P(ValidateBadSpec, NamesTheKeyOnOneLine) {
 v1::AdamW* AdamW(v1::JobSpec* spec) { return spec->mutable_optimizer()->mutable_adamw(); }
 v1::Mlp* Mlp(v1::JobSpec* spec) { return spec->mutable_model()->mutable_mlp(); }
 
+// By characters, unless told otherwise.
+v1::Text* ReadText(v1::Data* data) {
+  data->mutable_text()->set_path("/data/play.txt");
+  data->mutable_text()->set_window(64);
+  return data->mutable_text();
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Rules, ValidateBadSpec,
     testing::Values(
@@ -130,6 +137,18 @@ INSTANTIATE_TEST_SUITE_P(
                   s->set_batch_norm(v1::BATCH_NORM_SYNCHRONIZED);
                 },
                 "batch_norm"},
+        BadSpec{"MeasuredCharacters",
+                [](auto* s) {
+                  ReadText(s->mutable_data())->set_unit(v1::TEXT_UNIT_BYTES);
+                  ReadText(s->mutable_evaluate()->mutable_data());
+                },
+                "evaluate.data.text.unit"},
+        BadSpec{"MeasuredBytesOfATrainingByCharacters",
+                [](auto* s) {
+                  ReadText(s->mutable_data());
+                  ReadText(s->mutable_evaluate()->mutable_data())->set_unit(v1::TEXT_UNIT_BYTES);
+                },
+                "data.text.unit"},
         BadSpec{"KeyOfNewerClient",
                 [](auto* s) {
                   s->mutable_data()
@@ -153,6 +172,17 @@ TEST(Validate, BatchEqualToLogicalRanks_IsAccepted) {
   v1::JobSpec spec = SampleSpec();
   spec.set_workers(2);
   spec.set_global_batch_size(2);
+  EXPECT_EQ(Validate(spec), absl::OkStatus());
+}
+
+TEST(Validate, MeasuredTextByBytes_IsAccepted) {
+  v1::JobSpec spec = SampleSpec();
+  ReadText(spec.mutable_data())->set_unit(v1::TEXT_UNIT_BYTES);
+  ReadText(spec.mutable_evaluate()->mutable_data())->set_unit(v1::TEXT_UNIT_BYTES);
+  EXPECT_EQ(Validate(spec), absl::OkStatus());
+  spec.mutable_evaluate()->clear_data();
+  spec.mutable_evaluate()->set_holdout(0.1);
+  spec.mutable_data()->mutable_text()->set_unit(v1::TEXT_UNIT_CHARACTERS);
   EXPECT_EQ(Validate(spec), absl::OkStatus());
 }
 

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "common/checkpoint/checkpoint_folder.h"
 #include "tandem/v1/job.pb.h"
-#include "worker/checkpoint/checkpoint_folder.h"
 #include "worker/checkpoint/training_state.h"
 
 namespace tandem::checkpoint {

@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <string>
 
+#include "common/checkpoint/find_checkpoint.h"
 #include "common/temporary_folder.h"
-#include "worker/checkpoint/find_checkpoint.h"
 
 namespace tandem::checkpoint {
 namespace {

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "worker/checkpoint/checkpoint.h"
-#include "worker/checkpoint/resumable.h"
+#include "common/checkpoint/checkpoint.h"
+#include "common/checkpoint/resumable.h"
 #include "worker/ddp/named_tensor.h"
 
 namespace tandem::checkpoint {

@@ -6,8 +6,8 @@
 
 #include <string>
 
+#include "common/checkpoint/testing_checkpoint.h"
 #include "common/temporary_folder.h"
-#include "worker/checkpoint/testing_checkpoint.h"
 #include "worker/ddp/parameter_digest.h"
 
 namespace tandem::checkpoint {

@@ -27,7 +27,7 @@ class Converter {
       : array_(array),
         reader_(ReaderOf(array.dtype)),
         stride_(safetensors::ElementBytes(array.dtype).value_or(1)),
-        elements_(ElementsOf(array.shape)) {}
+        elements_(static_cast<int64_t>(array.bytes.size() / stride_)) {}
 
   absl::Status Check() const {
     if (reader_ == nullptr)
@@ -94,6 +94,20 @@ std::vector<int64_t> ShapeOfOne(const ArrayView& array) {
 }
 
 }  // namespace
+
+uint64_t BytesOf(const ArrayView& array) {
+  return safetensors::TensorBytes(array.dtype, array.shape).value_or(0);
+}
+
+absl::StatusOr<ArrayView> WithBytes(ArrayView array, absl::string_view bytes) {
+  const uint64_t announced = BytesOf(array);
+  if (bytes.size() != announced) {
+    return Refuse(array, absl::StrCat("has ", bytes.size() < announced ? "fewer" : "more",
+                                      " than the ", announced, " bytes that its header announces"));
+  }
+  array.bytes = bytes;
+  return array;
+}
 
 absl::StatusOr<Samples> MakeSamples(const ArrayView& inputs, const ArrayView& targets,
                                     const ArrayKeys& keys) {

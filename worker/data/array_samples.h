@@ -18,6 +18,13 @@ struct ArrayView {
   absl::string_view bytes;
 };
 
+// How many bytes dtype and shape ask for, which safetensors::TensorBytes can count.
+uint64_t BytesOf(const ArrayView& array);
+
+// `array`, whose header was read, of these bytes.
+//   InvalidArgument  they are not as many; the message starts with its place.
+absl::StatusOr<ArrayView> WithBytes(ArrayView array, absl::string_view bytes);
+
 // How the numbers of two arrays are meant.
 struct ArrayKeys {
   std::string kind;         // "data.npy", the key above `classes` and `vocabulary`

@@ -130,8 +130,9 @@ TEST(MakeSamples, ArrayOfNoSamples_IsRefused) {
   const Array single("x.npy", "F32", {}, std::vector<float>{1});
   const Array none("x.npy", "F32", {0, 2}, std::vector<float>{});
   const Array hollow("x.npy", "F32", {2, 0}, std::vector<float>{});
+  const Array uncountable("x.npy", "U8", {INT64_MAX, 2, 0}, std::vector<uint8_t>{});
   const Array odd("x.npy", "F8_E5M2", {2}, std::vector<uint8_t>{0, 0});
-  for (const Array* inputs : {&single, &none, &hollow, &odd}) {
+  for (const Array* inputs : {&single, &none, &hollow, &uncountable, &odd}) {
     EXPECT_THAT(ErrorOf(*inputs, kTargets, kThreeClasses), StartsWith("x.npy: "));
   }
 }

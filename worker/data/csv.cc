@@ -78,9 +78,10 @@ class Parser {
       return OfFile(absl::StrCat("data.csv.shape is [", absl::StrJoin(spec_.shape(), ", "),
                                  "], but a line has ", columns_, " features"));
     }
-    const size_t rows = static_cast<size_t>(std::count(rest_.begin(), rest_.end(), '\n')) + 2;
-    features_.reserve(rows * columns_);
-    labels_.reserve(rows);
+    // Each feature of a well-formed text has a comma: no text reserves more than it is long.
+    const size_t commas = static_cast<size_t>(std::count(rest_.begin(), rest_.end(), ','));
+    features_.reserve(columns_ + commas);
+    labels_.reserve(1 + commas / columns_);
     return absl::OkStatus();
   }
 

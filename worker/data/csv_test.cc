@@ -105,6 +105,13 @@ TEST(Csv, Parse_EmptyLine_IsRefused) {
   EXPECT_THAT(ErrorOf("\n1,0\n"), StartsWith("t.csv:1: "));
 }
 
+TEST(Csv, Parse_ManyColumnsAndManyLines_ReservesNoMoreThanTheTextHolds) {
+  // Lines times columns would be more than there are addresses.
+  constexpr size_t kMany = size_t{1} << 23;
+  EXPECT_THAT(ErrorOf(std::string(kMany, ',') + std::string(kMany, '\n')),
+              StartsWith("t.csv:1: column 1: "));
+}
+
 TEST(Csv, Parse_LabelAlone_IsRefused) { EXPECT_THAT(ErrorOf("1\n2\n"), StartsWith("t.csv:1: ")); }
 
 TEST(Csv, Parse_BadFeature_NamesLineAndColumn) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -10,9 +11,10 @@ namespace tandem::data {
 // Whether these bytes begin as a gzip file does (RFC 1952).
 bool IsGzip(absl::string_view bytes);
 
-// What a gzip file was made from, checked against its check sum; several files one after another are
-// taken together.
+// What a gzip file was made from; several files one after another are taken together. Of more than
+// `limit` bytes only the first `limit` are made, else all are checked against their check sums.
 //   InvalidArgument  it is damaged or cut; the message starts with `place`.
-absl::StatusOr<std::string> Gunzip(absl::string_view bytes, absl::string_view place);
+absl::StatusOr<std::string> Gunzip(absl::string_view bytes, uint64_t limit,
+                                   absl::string_view place);
 
 }  // namespace tandem::data

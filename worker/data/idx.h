@@ -14,4 +14,11 @@ namespace tandem::data {
 absl::StatusOr<ArrayView> ParseIdx(absl::string_view bytes, size_t dimensions,
                                    absl::string_view place);
 
+inline constexpr size_t kMaxIdxHeaderBytes = 16;  // of three dimensions
+
+// How long the file of this beginning has to be: its header and what that announces. Errors as
+// ParseIdx.
+absl::StatusOr<uint64_t> IdxFileBytes(absl::string_view beginning, size_t dimensions,
+                                      absl::string_view place);
+
 }  // namespace tandem::data

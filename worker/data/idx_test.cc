@@ -15,6 +15,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::StartsWith;
 
+constexpr uint64_t kNoLimit = ~uint64_t{0};
+
 // Two pictures of one row and three columns.
 const std::string kPictures(
     "\0\0\x08\x03\0\0\0\x02\0\0\0\x01\0\0\0\x03"
@@ -76,20 +78,38 @@ TEST(Gunzip, Gzip_IsInflated) {
   for (uint32_t i = 0; i < 100000; ++i) text += static_cast<char>(i * i >> 3);
   EXPECT_TRUE(IsGzip(Gzip(text)));
   EXPECT_FALSE(IsGzip(kPictures));
-  EXPECT_EQ(Gunzip(Gzip(text), "f.gz").value(), text);
-  EXPECT_EQ(Gunzip(Gzip("one ") + Gzip("") + Gzip("two"), "f.gz").value(), "one two");
+  EXPECT_EQ(Gunzip(Gzip(text), kNoLimit, "f.gz").value(), text);
+  EXPECT_EQ(Gunzip(Gzip("one ") + Gzip("") + Gzip("two"), kNoLimit, "f.gz").value(), "one two");
+}
+
+TEST(Gunzip, LongerThanTheLimit_IsCutThere) {
+  const std::string text(1'000'000, 'x');
+  for (const size_t limit : {0, 1, 65535, 65536, 65537, 999'999}) {
+    EXPECT_EQ(Gunzip(Gzip(text), limit, "f.gz").value(), text.substr(0, limit)) << limit;
+    EXPECT_EQ(Gunzip(Gzip("one") + Gzip(text), 3 + limit, "f.gz").value(),
+              "one" + text.substr(0, limit))
+        << limit;
+  }
+}
+
+TEST(Idx, FileBytes_AreThoseOfHeaderAndElements) {
+  EXPECT_EQ(IdxFileBytes(kPictures, 3, "t10k").value(), kPictures.size());
+  EXPECT_EQ(IdxFileBytes(kPictures.substr(0, kMaxIdxHeaderBytes), 3, "t10k").value(),
+            kPictures.size());
+  EXPECT_FALSE(IdxFileBytes(kPictures.substr(0, kMaxIdxHeaderBytes - 1), 3, "t10k").ok());
 }
 
 TEST(Gunzip, CutChangedOrFollowedByMore_IsRefused) {
   const std::string whole = Gzip("some text to be compressed, some text to be compressed");
   for (size_t length = 0; length < whole.size(); ++length) {
-    EXPECT_TRUE(absl::IsInvalidArgument(Gunzip(whole.substr(0, length), "f.gz").status()))
+    EXPECT_TRUE(absl::IsInvalidArgument(Gunzip(whole.substr(0, length), kNoLimit, "f.gz").status()))
         << length;
   }
-  EXPECT_THAT(std::string(Gunzip(whole + "x", "f.gz").status().message()), StartsWith("f.gz: "));
+  EXPECT_THAT(std::string(Gunzip(whole + "x", kNoLimit, "f.gz").status().message()),
+              StartsWith("f.gz: "));
   std::string wrong_sum = whole;
   ++wrong_sum[whole.size() - 8];
-  EXPECT_TRUE(absl::IsInvalidArgument(Gunzip(wrong_sum, "f.gz").status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(Gunzip(wrong_sum, kNoLimit, "f.gz").status()));
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ namespace tandem::data {
 namespace {
 
 constexpr absl::string_view kMagic = "\x93NUMPY";
+constexpr size_t kMaxPrefixBytes = 12;  // magic, version and length of what follows
 
 struct NpyHeader {
   std::string descr;  // dtype in NumPy's words
@@ -135,19 +136,18 @@ std::optional<absl::string_view> TakeDictionary(absl::string_view* bytes) {
   size_t length = byte(2) | byte(3) << 8;
   if (version > 1) length |= byte(4) << 16 | byte(5) << 24;
   bytes->remove_prefix(version > 1 ? 6 : 4);
-  if (length > bytes->size()) return std::nullopt;
+  if (length > bytes->size() || length > kMaxNpyHeaderBytes - kMaxPrefixBytes) return std::nullopt;
   const absl::string_view dictionary = bytes->substr(0, length);
   bytes->remove_prefix(length);
   return dictionary;
 }
 
-}  // namespace
-
-absl::StatusOr<ArrayView> ParseNpy(absl::string_view bytes, absl::string_view place) {
+// Takes the header off the front of `bytes`; the array has no bytes yet.
+absl::StatusOr<ArrayView> TakeHeader(absl::string_view* bytes, absl::string_view place) {
   const auto refuse = [&](absl::string_view why) {
     return absl::InvalidArgumentError(absl::StrCat(place, ": ", why));
   };
-  const auto dictionary = TakeDictionary(&bytes);
+  const auto dictionary = TakeDictionary(bytes);
   if (!dictionary) return refuse("is not a whole array in NumPy's format");
   if (absl::StrContains(*dictionary, "[("))
     return refuse("has named fields; save one array of numbers");
@@ -155,10 +155,25 @@ absl::StatusOr<ArrayView> ParseNpy(absl::string_view bytes, absl::string_view pl
   if (!header) return refuse("the header of the array cannot be read");
   if (const std::string why = Objection(*header); !why.empty()) return refuse(why);
   const std::string dtype(DtypeOf(header->descr));
-  if (safetensors::TensorBytes(dtype, header->shape) != bytes.size()) {
-    return refuse(absl::StrCat(bytes.size(), " bytes do not fit the shape of the array"));
+  if (safetensors::TensorBytes(dtype, header->shape)) {
+    return ArrayView{std::string(place), dtype, std::move(header->shape), ""};
   }
-  return ArrayView{std::string(place), dtype, std::move(header->shape), bytes};
+  return refuse("the shape in its header is too large to be true");
+}
+
+}  // namespace
+
+absl::StatusOr<ArrayView> ParseNpy(absl::string_view bytes, absl::string_view place) {
+  auto array = TakeHeader(&bytes, place);
+  if (!array.ok()) return array;
+  return WithBytes(*std::move(array), bytes);
+}
+
+absl::StatusOr<uint64_t> NpyFileBytes(absl::string_view beginning, absl::string_view place) {
+  absl::string_view rest = beginning;
+  const auto array = TakeHeader(&rest, place);
+  if (!array.ok()) return array.status();
+  return beginning.size() - rest.size() + BytesOf(*array);
 }
 
 }  // namespace tandem::data

@@ -11,8 +11,16 @@ namespace tandem::data {
 //   InvalidArgument  it is no such file, or an array of another kind; the message starts with `place`.
 absl::StatusOr<ArrayView> ParseNpy(absl::string_view bytes, absl::string_view place);
 
+// Longer headers are refused; that of an array of numbers is far shorter.
+inline constexpr size_t kMaxNpyHeaderBytes = size_t{1} << 16;
+
+// How long the file of this beginning has to be: its header and what that announces. Errors as
+// ParseNpy.
+absl::StatusOr<uint64_t> NpyFileBytes(absl::string_view beginning, absl::string_view place);
+
 // The file that NumPy wrote for array `name` into the archive of which these are the bytes, inflated
-// and checked against its check sum.
+// and checked against its check sum. Of one that is longer than its header announces, as much as
+// ParseNpy needs to refuse it.
 //   InvalidArgument  it is no archive, or damaged, or has no such array; starts with `place`.
 absl::StatusOr<std::string> ExtractNpy(absl::string_view archive, const std::string& name,
                                        absl::string_view place);

@@ -1,5 +1,6 @@
 #include <zip.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
@@ -36,6 +37,19 @@ std::string NamesIn(zip_t* archive) {
   return absl::StrCat(names, count > kShown ? ", ..." : "");
 }
 
+// Appends the next `count` bytes of the file, or all there are; false: it is damaged.
+bool Append(zip_file_t* file, uint64_t count, std::string* bytes) {
+  std::string chunk(kChunkBytes, '\0');
+  zip_int64_t got = 1;
+  while (count > 0 && got > 0) {
+    got = zip_fread(file, chunk.data(), std::min<uint64_t>(count, chunk.size()));
+    if (got < 0) return false;
+    bytes->append(chunk, 0, static_cast<size_t>(got));
+    count -= static_cast<uint64_t>(got);
+  }
+  return true;
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> ExtractNpy(absl::string_view archive_bytes, const std::string& name,
@@ -51,12 +65,16 @@ absl::StatusOr<std::string> ExtractNpy(absl::string_view archive_bytes, const st
       zip_fopen_index(archive.get(), static_cast<zip_uint64_t>(index), 0));
   if (file == nullptr) return refuse("array '", name, "': ", zip_strerror(archive.get()));
   std::string bytes;
-  std::string chunk(kChunkBytes, '\0');
-  zip_int64_t got = 0;
-  while ((got = zip_fread(file.get(), chunk.data(), chunk.size())) > 0) {
-    bytes.append(chunk, 0, static_cast<size_t>(got));
+  const auto damaged = [&] {
+    return refuse("array '", name, "': ", zip_file_strerror(file.get()));
+  };
+  if (!Append(file.get(), kMaxNpyHeaderBytes, &bytes)) return damaged();
+  const auto whole = NpyFileBytes(bytes, place);
+  if (!whole.ok()) return whole.status();
+  // One byte more, to reach the end of a right file and its check sum.
+  if (bytes.size() <= *whole && !Append(file.get(), *whole - bytes.size() + 1, &bytes)) {
+    return damaged();
   }
-  if (got < 0) return refuse("array '", name, "': ", zip_file_strerror(file.get()));
   return bytes;
 }
 

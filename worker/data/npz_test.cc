@@ -1,7 +1,10 @@
+#include <zip.h>
+
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "common/read_file.h"
+#include "common/temporary_folder.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "worker/data/npy.h"
@@ -15,6 +18,16 @@ using ::testing::StartsWith;
 
 std::string NumPyFile(const std::string& name) {
   return ReadFile(absl::StrCat(TEST_DATA, "/", name)).value();
+}
+
+// An archive of one file.
+std::string ArchiveOf(const std::string& name, absl::string_view content) {
+  const TemporaryFolder folder = *TemporaryFolder::Create("npz");
+  zip_t* archive = zip_open(folder.File("a.npz").c_str(), ZIP_CREATE, nullptr);
+  zip_source_t* source = zip_source_buffer(archive, content.data(), content.size(), 0);
+  EXPECT_GE(zip_file_add(archive, name.c_str(), source, 0), 0);
+  EXPECT_EQ(zip_close(archive), 0);
+  return ReadFile(folder.File("a.npz")).value();
 }
 
 class NpzTest : public ::testing::TestWithParam<const char*> {
@@ -50,6 +63,24 @@ TEST_P(NpzTest, Extract_AnyByteChanged_IsRefusedOrHarmless) {
     const auto file = ExtractNpy(bytes, "inputs", "x.npz");
     EXPECT_TRUE(absl::IsInvalidArgument(file.status()) || *file == right) << at;
   }
+}
+
+// Fifty megabytes of zeros in fifty kilobytes.
+TEST(Npz, Extract_LongerThanItsHeaderSays_StopsThereAndIsRefused) {
+  const std::string array = NumPyFile("f4.npy");
+  const std::string file =
+      ExtractNpy(ArchiveOf("inputs.npy", array + std::string(50'000'000, '\0')), "inputs", "x.npz")
+          .value();
+  EXPECT_LE(file.size(), kMaxNpyHeaderBytes);
+  EXPECT_THAT(std::string(ParseNpy(file, "x.npz").status().message()), HasSubstr("more than"));
+}
+
+TEST(Npz, Extract_LongArray_IsWhole) {
+  std::string header = NumPyFile("f4.npy").substr(0, 128);
+  const std::string shape = "(2, 3), }   ";
+  header.replace(header.find(shape), shape.size(), "(9999, 7), }");
+  const std::string array = header + std::string(4 * 9999 * 7, 'x');
+  EXPECT_EQ(ExtractNpy(ArchiveOf("inputs.npy", array), "inputs", "x.npz").value(), array);
 }
 
 INSTANTIATE_TEST_SUITE_P(Archives, NpzTest, ::testing::Values("stored.npz", "deflated.npz"));

@@ -1,9 +1,11 @@
 #include "worker/data/open_source.h"
 
+#include <new>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/read_file.h"
 #include "common/safetensors/safetensors_file.h"
 #include "worker/data/array_samples.h"
@@ -23,10 +25,11 @@ std::string Place(const std::string& path, absl::string_view key) {
   return absl::StrCat(path, " (", key, ")");
 }
 
-// Reads the files of one data set and remembers what was in them.
+// Reads the files of one data set and remembers which they were and what was in them.
 class Files {
  public:
   absl::StatusOr<std::string> Read(const std::string& path, absl::string_view key) {
+    places_.push_back(Place(path, key));
     absl::StatusOr<std::string> bytes = ReadFile(path);
     if (!bytes.ok()) {
       return absl::InvalidArgumentError(absl::StrCat(bytes.status().message(), " (", key, ")"));
@@ -36,8 +39,11 @@ class Files {
   }
 
   const std::vector<std::string>& digests() const { return digests_; }
+  // Also of one that could not be read.
+  const std::vector<std::string>& places() const { return places_; }
 
  private:
+  std::vector<std::string> places_;
   std::vector<std::string> digests_;
 };
 
@@ -77,18 +83,30 @@ absl::StatusOr<Samples> ReadNpz(const v1::Npz& keys, Files* files) {
                  {"data.npz", keys.classes(), keys.vocabulary()});
 }
 
+// Inflates no more than the header announces, and one byte to see whether there is more.
+absl::StatusOr<std::string> GunzipIdx(absl::string_view bytes, size_t dimensions,
+                                      const std::string& place) {
+  const auto beginning = Gunzip(bytes, kMaxIdxHeaderBytes, place);
+  if (!beginning.ok()) return beginning;
+  const auto whole = IdxFileBytes(*beginning, dimensions, place);
+  if (!whole.ok()) return whole.status();
+  return Gunzip(bytes, *whole + 1, place);
+}
+
 absl::StatusOr<std::string> ReadPlainOrGzip(const std::string& path, absl::string_view key,
-                                            Files* files) {
+                                            size_t dimensions, Files* files) {
   auto bytes = files->Read(path, key);
   if (!bytes.ok() || !IsGzip(*bytes)) return bytes;
-  return Gunzip(*bytes, Place(path, key));
+  return GunzipIdx(*bytes, dimensions, Place(path, key));
 }
 
 absl::StatusOr<Samples> ReadIdx(const v1::Idx& keys, Files* files) {
   constexpr size_t kImageDimensions = 3, kLabelDimensions = 1;
-  const auto image_bytes = ReadPlainOrGzip(keys.images(), "data.idx.images", files);
+  const auto image_bytes =
+      ReadPlainOrGzip(keys.images(), "data.idx.images", kImageDimensions, files);
   if (!image_bytes.ok()) return image_bytes.status();
-  const auto label_bytes = ReadPlainOrGzip(keys.labels(), "data.idx.labels", files);
+  const auto label_bytes =
+      ReadPlainOrGzip(keys.labels(), "data.idx.labels", kLabelDimensions, files);
   if (!label_bytes.ok()) return label_bytes.status();
   return Combine(ParseIdx(*image_bytes, kImageDimensions, Place(keys.images(), "data.idx.images")),
                  ParseIdx(*label_bytes, kLabelDimensions, Place(keys.labels(), "data.idx.labels")),
@@ -157,11 +175,21 @@ SourceOr Open(const v1::Data& data, uint64_t seed, Files* files) {
   return absl::InvalidArgumentError("data: one kind must be given");
 }
 
+// Nothing that is read from a file should end the process.
+SourceOr OpenWithinMemory(const v1::Data& data, uint64_t seed, Files* files) {
+  try {
+    return Open(data, seed, files);
+  } catch (const std::bad_alloc&) {
+    return absl::InvalidArgumentError(absl::StrCat(absl::StrJoin(files->places(), ", "),
+                                                   ": too large for the memory of this machine"));
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<OpenedSource> OpenSource(const v1::Data& data, uint64_t seed) {
   Files files;
-  SourceOr source = Open(data, seed, &files);
+  SourceOr source = OpenWithinMemory(data, seed, &files);
   if (!source.ok()) return source.status();
   std::vector<std::string> origins = files.digests();
   if (data.has_synthetic()) origins.push_back(absl::StrCat(seed));

@@ -1,13 +1,19 @@
 #include "worker/data/open_source.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include <zlib.h>
 
+#include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iostream>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "common/file_descriptor.h"
+#include "common/read_file.h"
 #include "common/safetensors/write_safetensors.h"
 #include "common/temporary_folder.h"
 #include "gmock/gmock.h"
@@ -27,6 +33,13 @@ class Fixture {
   std::string Write(const std::string& name, absl::string_view bytes) const {
     std::ofstream(Path(name), std::ios::binary) << bytes;
     return Path(name);
+  }
+
+  void WriteGzip(const std::string& name, absl::string_view text) const {
+    const gzFile file = gzopen(Path(name).c_str(), "wb");
+    EXPECT_EQ(gzwrite(file, text.data(), static_cast<unsigned>(text.size())),
+              static_cast<int>(text.size()));
+    EXPECT_EQ(gzclose(file), Z_OK);
   }
 
   v1::Data Csv() const {
@@ -274,6 +287,46 @@ INSTANTIATE_TEST_SUITE_P(
                 {"data.synthetic.regression.noise"}},
         Mistake{"NoKind", [](const Fixture&) { return v1::Data(); }, {"data: "}}),
     [](const auto& info) { return info.param.name; });
+
+TEST(OpenSource, GzipOfMoreThanItsHeaderSays_IsRefused) {
+  const Fixture fixture;
+  const v1::Data data = fixture.Idx();
+  const std::string right = ReadFile(data.idx().images()).value();
+  fixture.WriteGzip("images", right);
+  EXPECT_TRUE(OpenSource(data, 0).ok());
+  fixture.WriteGzip("images", right + std::string(50'000'000, '\0'));
+  const absl::Status status = OpenSource(data, 0).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("has more than the 6 bytes"));
+}
+
+// AddressSanitizer takes more addresses than the limit, and ends a process that has no memory.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// Ends the process, with 0 where `data` was refused and the refusal is on stderr.
+[[noreturn]] void OpenWithOneGigabyte(const v1::Data& data) {
+  const rlimit limit{1 << 30, 1 << 30};
+  setrlimit(RLIMIT_AS, &limit);
+  const absl::Status status = OpenSource(data, 0).status();
+  std::cerr << status.message() << std::endl;
+  _exit(absl::IsInvalidArgument(status) ? 0 : 1);
+}
+
+TEST(OpenSourceDeathTest, FileTooLargeForTheMemory_IsRefusedByFileAndKey) {
+  const Fixture fixture;
+  const v1::Data csv = fixture.Csv();
+  std::filesystem::resize_file(csv.csv().path(), uint64_t{1} << 40);
+  EXPECT_EXIT(OpenWithOneGigabyte(csv), testing::ExitedWithCode(0), "t.csv: .*data.csv.path");
+}
+
+TEST(OpenSourceDeathTest, SamplesTooLargeForTheMemory_AreRefusedByFileAndKey) {
+  const Fixture fixture;
+  v1::Data text = fixture.Text();
+  text.mutable_text()->set_unit(v1::TEXT_UNIT_BYTES);
+  std::filesystem::resize_file(text.text().path(), 250'000'000);
+  EXPECT_EXIT(OpenWithOneGigabyte(text), testing::ExitedWithCode(0),
+              "t.txt .data.text.path.: too large");
+}
+#endif
 
 TEST(Fingerprint, Place_DoesNotCount) {
   const Fixture here, there;

@@ -18,7 +18,7 @@
 namespace tandem::data {
 
 struct PrefetchOptions {
-  uint32_t threads = 1;   // 0: everything happens within Next
+  uint32_t threads = 1;   // at most; 0, or none can be started: everything happens within Next
   uint32_t prefetch = 1;  // products made but not yet taken, at most; at least 1
   uint64_t count = 0;     // how many products there are
 };
@@ -41,7 +41,7 @@ class Prefetcher {
         plan_(std::move(plan)),
         make_(std::move(make)),
         slots_(options.prefetch) {
-    for (uint32_t i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { Run(); });
+    StartThreads();
   }
 
   Prefetcher(const Prefetcher&) = delete;
@@ -62,7 +62,7 @@ class Prefetcher {
   //   others      of `make`.
   // The product of an error is gone; the next call gives the one after it.
   absl::StatusOr<Product> Next() {
-    if (options_.threads == 0) return MakeHere();
+    if (threads_.empty()) return MakeHere();
     absl::MutexLock lock(&mutex_);
     if (taken_ == options_.count) return NoMore();
     std::optional<absl::StatusOr<Product>>& slot = SlotOf(taken_);
@@ -73,6 +73,16 @@ class Prefetcher {
   }
 
  private:
+  // Those that there are room for: with fewer, or none, the same is made, later.
+  void StartThreads() {
+    threads_.reserve(options_.threads);
+    try {
+      for (uint32_t i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { Run(); });
+    } catch (const std::exception&) {
+      // Those that run are joined like any others.
+    }
+  }
+
   static absl::Status NoMore() { return absl::OutOfRangeError("there is nothing more to load"); }
 
   // The result of `call`, or what it threw.

@@ -1,6 +1,11 @@
 #include "worker/data/prefetcher.h"
 
+#include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <atomic>
+#include <fstream>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -134,6 +139,41 @@ TEST(Prefetcher, DestructionWhileMaking_WaitsForThatAloneAndEnds) {
   destroyer.join();
   EXPECT_LE(made, 8);
 }
+
+// The sanitizers take more addresses than such a limit.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+constexpr uint64_t kStackBytes = 16 << 20;
+
+uint64_t AddressBytes() {
+  uint64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+// Ends the process, with 0 where it made the right products with addresses for no more stacks than
+// `stacks`.
+[[noreturn]] void MakeWithRoomFor(double stacks) {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, kStackBytes);
+  pthread_setattr_default_np(&attributes);
+  const rlim_t bytes = AddressBytes() + static_cast<uint64_t>(stacks * kStackBytes);
+  const rlimit limit{bytes, bytes};
+  setrlimit(RLIMIT_AS, &limit);
+  bool right = true;
+  {
+    Numbers prefetcher({64, 8, 50}, Same, Tenfold);
+    for (uint64_t n = 0; n < 50; ++n) right = right && *prefetcher.Next() == 10 * n;
+  }
+  _exit(right ? 0 : 1);
+}
+
+TEST(PrefetcherDeathTest, ThreadsThatCannotBeStarted_AreDoneWithout) {
+  for (const double stacks : {0.5, 1.5, 4.5}) {
+    EXPECT_EXIT(MakeWithRoomFor(stacks), testing::ExitedWithCode(0), "") << stacks;
+  }
+}
+#endif
 
 }  // namespace
 }  // namespace tandem::data

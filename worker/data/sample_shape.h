@@ -20,7 +20,8 @@ struct SampleShape {
   friend bool operator==(const SampleShape&, const SampleShape&) = default;
 };
 
-// Numbers in a tensor of this shape; 1 without dimensions.
+// Numbers in a tensor of this shape; 1 without dimensions. Of samples that are there, so that it is
+// known to fit.
 inline int64_t ElementsOf(const std::vector<int64_t>& shape) {
   return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
 }

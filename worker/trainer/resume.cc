@@ -1,9 +1,11 @@
 #include "worker/trainer/resume.h"
 
+#include <iostream>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "worker/checkpoint/find_checkpoint.h"
+#include "common/checkpoint/find_checkpoint.h"
 #include "worker/model/optimizer_state.h"
 
 namespace tandem::trainer {
@@ -13,6 +15,9 @@ absl::Status Restore(const std::string& path, Workload& workload, ParameterUpdat
                      checkpoint::TrainingState* state) {
   const auto found = checkpoint::FindCheckpoint(path);
   if (!found.ok()) return found.status();
+  for (const std::string& why : found->skipped) {
+    std::cerr << "tandem-trainer: resume_from: skipped a newer checkpoint: " << why << std::endl;
+  }
   const checkpoint::Checkpoint& saved = found->checkpoint;
   absl::Status status = checkpoint::CheckResumable(saved.manifest, IdentityOf(workload),
                                                    workload.sampler.total_steps());

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/checkpoint/resumable.h"
 #include "tandem/v1/spec.pb.h"
 #include "torch/optim/optimizer.h"
-#include "worker/checkpoint/resumable.h"
 #include "worker/data/dataset.h"
 #include "worker/data/holdout.h"
 #include "worker/data/sampler.h"

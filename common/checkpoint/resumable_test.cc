@@ -1,4 +1,4 @@
-#include "worker/checkpoint/resumable.h"
+#include "common/checkpoint/resumable.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "common/checkpoint/testing_checkpoint.h"
 #include "common/spec/field_rules.h"
-#include "worker/checkpoint/testing_checkpoint.h"
 
 namespace tandem::checkpoint {
 namespace {

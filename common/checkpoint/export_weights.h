@@ -5,7 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/atomic_file.h"
-#include "worker/checkpoint/checkpoint.h"
+#include "common/checkpoint/checkpoint.h"
 
 namespace tandem::checkpoint {
 

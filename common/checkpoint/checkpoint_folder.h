@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/atomic_file.h"
-#include "worker/checkpoint/checkpoint.h"
+#include "common/checkpoint/checkpoint.h"
 
 namespace tandem::checkpoint {
 

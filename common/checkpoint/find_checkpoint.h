@@ -3,7 +3,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "worker/checkpoint/checkpoint_folder.h"
+#include "common/checkpoint/checkpoint_folder.h"
 
 namespace tandem::checkpoint {
 

@@ -1,12 +1,12 @@
-#include "worker/checkpoint/checkpoint.h"
+#include "common/checkpoint/checkpoint.h"
 
 #include <gmock/gmock.h>
 #include <google/protobuf/util/message_differencer.h>
 #include <gtest/gtest.h>
 
+#include "common/checkpoint/testing_checkpoint.h"
 #include "common/read_file.h"
 #include "common/temporary_folder.h"
-#include "worker/checkpoint/testing_checkpoint.h"
 
 namespace tandem::checkpoint {
 namespace {

@@ -1,4 +1,4 @@
-#include "worker/checkpoint/content_digest.h"
+#include "common/checkpoint/content_digest.h"
 
 #include <algorithm>
 

@@ -1,18 +1,14 @@
-#include "worker/checkpoint/resumable.h"
+#include "common/checkpoint/resumable.h"
 
 #include <optional>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/spec/field_rules.h"
+#include "common/checkpoint/spec_difference.h"
+#include "common/spec/paths.h"
 #include "common/spec/spec.h"
-#include "worker/checkpoint/spec_difference.h"
 
 namespace tandem::checkpoint {
 namespace {
-
-using google::protobuf::FieldDescriptor;
-using google::protobuf::Message;
 
 // Under cosine the learning rate of every step depends on which is the last.
 bool LengthChangesTheRate(const v1::JobSpec& spec) { return spec.schedule().has_cosine(); }
@@ -31,23 +27,10 @@ void ClearMeasuring(v1::JobSpec* spec) {
   if (!spec->evaluate().has_holdout()) spec->clear_evaluate();
 }
 
-void ClearPaths(Message* message) {
-  std::vector<const FieldDescriptor*> fields;
-  const auto& reflection = *message->GetReflection();
-  reflection.ListFields(*message, &fields);
-  for (const FieldDescriptor* field : fields) {
-    if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
-      ClearPaths(reflection.MutableMessage(message, field));
-    } else if (spec::RuleOf(*field).path()) {
-      reflection.ClearField(message, field);
-    }
-  }
-}
-
 void ClearLoading(v1::Data* data) {
   data->clear_loader_threads();
   data->clear_prefetch();
-  ClearPaths(data);
+  spec::ClearPaths(data);
 }
 
 // Only what the bits depend on.

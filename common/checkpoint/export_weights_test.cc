@@ -1,10 +1,10 @@
-#include "worker/checkpoint/export_weights.h"
+#include "common/checkpoint/export_weights.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/checkpoint/testing_checkpoint.h"
 #include "common/temporary_folder.h"
-#include "worker/checkpoint/testing_checkpoint.h"
 
 namespace tandem::checkpoint {
 namespace {

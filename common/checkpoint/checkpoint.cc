@@ -1,11 +1,11 @@
-#include "worker/checkpoint/checkpoint.h"
+#include "common/checkpoint/checkpoint.h"
 
 #include <google/protobuf/util/json_util.h>
 
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "worker/checkpoint/content_digest.h"
+#include "common/checkpoint/content_digest.h"
 
 namespace tandem::checkpoint {
 namespace {

@@ -9,9 +9,9 @@
 #include <string>
 
 #include "absl/functional/function_ref.h"
+#include "common/checkpoint/testing_checkpoint.h"
 #include "common/read_file.h"
 #include "common/temporary_folder.h"
-#include "worker/checkpoint/testing_checkpoint.h"
 
 namespace tandem::checkpoint {
 namespace {

@@ -4,10 +4,10 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "common/checkpoint/checkpoint.h"
+#include "common/checkpoint/checkpoint_folder.h"
 #include "common/spec/sample_spec.h"
 #include "common/spec/spec.h"
-#include "worker/checkpoint/checkpoint.h"
-#include "worker/checkpoint/checkpoint_folder.h"
 
 // Small checkpoints for tests.
 namespace tandem::checkpoint {

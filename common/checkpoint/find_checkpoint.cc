@@ -1,4 +1,4 @@
-#include "worker/checkpoint/find_checkpoint.h"
+#include "common/checkpoint/find_checkpoint.h"
 
 #include <algorithm>
 #include <filesystem>

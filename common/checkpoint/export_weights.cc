@@ -1,9 +1,9 @@
-#include "worker/checkpoint/export_weights.h"
+#include "common/checkpoint/export_weights.h"
 
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "worker/checkpoint/content_digest.h"
+#include "common/checkpoint/content_digest.h"
 
 namespace tandem::checkpoint {
 namespace {

@@ -1,4 +1,4 @@
-#include "worker/checkpoint/checkpoint_folder.h"
+#include "common/checkpoint/checkpoint_folder.h"
 
 #include <algorithm>
 #include <cerrno>

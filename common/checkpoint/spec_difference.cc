@@ -1,4 +1,4 @@
-#include "worker/checkpoint/spec_difference.h"
+#include "common/checkpoint/spec_difference.h"
 
 #include <vector>
 

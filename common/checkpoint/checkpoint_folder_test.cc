@@ -1,4 +1,4 @@
-#include "worker/checkpoint/checkpoint_folder.h"
+#include "common/checkpoint/checkpoint_folder.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -6,10 +6,10 @@
 
 #include <filesystem>
 
+#include "common/checkpoint/testing_checkpoint.h"
 #include "common/file_descriptor.h"
 #include "common/read_file.h"
 #include "common/temporary_folder.h"
-#include "worker/checkpoint/testing_checkpoint.h"
 
 namespace tandem::checkpoint {
 namespace {
