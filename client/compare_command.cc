@@ -25,7 +25,8 @@ absl::StatusOr<verify::RecordedJob> Fetch(Connection* connection, const std::str
         absl::StrCat(*id, " has not done a step yet: nothing to compare"));
   }
   return verify::RecordedJob{*std::move(job),
-                             {history->samples().begin(), history->samples().end()}};
+                             {history->samples().begin(), history->samples().end()},
+                             {history->evaluations().begin(), history->evaluations().end()}};
 }
 
 absl::StatusOr<ExitCode> Compare(Context* context, const CompareOptions& options) {

@@ -44,10 +44,10 @@ class Experiment {
     found.set_logical_ranks(controlled_.logical_ranks());
     found.set_seed(controlled_.seed());
     // What does not repeat itself would have other values by then.
-    if (found.runs(1).verdict() == v1::VERDICT_BIT_EQUAL && !found.difference().tensor().empty()) {
-      status = LookAtValues(found.mutable_difference());
+    const bool repeats = found.runs(1).verdict() == v1::VERDICT_BIT_EQUAL;
+    if (repeats && HasTwoValues(found.difference())) {
+      LookAtValues(found.mutable_difference());
     }
-    if (!status.ok()) return status;
     return found;
   }
 
@@ -80,21 +80,32 @@ class Experiment {
     return absl::OkStatus();
   }
 
-  // Both runs once more, telling them to write down the first tensor that differs.
-  absl::Status LookAtValues(v1::Difference* difference) {
+  // The verdict stands with these or without.
+  void LookAtValues(v1::Difference* difference) {
     progress_.Remark(absl::StrCat("once more, for the values of ", difference->tensor()));
+    const auto value = ValueOf(*difference);
+    if (value.ok()) {
+      *difference->mutable_value() = *value;
+    } else {
+      progress_.Remark(
+          absl::StrCat(difference->tensor(), " without its values: ", value.status().message()));
+    }
+  }
+
+  // Both runs once more, telling them to write down the first tensor that differs.
+  absl::StatusOr<v1::DifferingValue> ValueOf(const v1::Difference& difference) {
     std::vector<verify::Run> runs;
-    for (uint32_t size : {difference->first_world_size(), difference->other_world_size()}) {
+    for (uint32_t size : {difference.first_world_size(), difference.other_world_size()}) {
       v1::JobSpec spec = NextSpec(size);
-      spec.mutable_trace()->set_tensor(difference->tensor());
-      spec.mutable_trace()->set_tensor_step(difference->tensor_step());
+      spec.mutable_trace()->set_tensor(difference.tensor());
+      spec.mutable_trace()->set_tensor_step(difference.tensor_step());
       auto run = Train(spec);
       if (!run.ok()) return run.status();
       runs.push_back(*std::move(run));
     }
-    const auto value = verify::FirstDifferingValue(*difference, runs[0], runs[1]);
-    if (value) *difference->mutable_value() = *value;
-    return absl::OkStatus();
+    const auto value = verify::FirstDifferingValue(difference, runs[0], runs[1]);
+    if (!value) return absl::NotFoundError("the traces have none that can be compared");
+    return *value;
   }
 
   v1::JobSpec NextSpec(uint32_t workers) {
@@ -107,10 +118,15 @@ class Experiment {
     const absl::Status broken = cluster_->Failure();
     if (!broken.ok()) return broken;
     if (!training.ok()) return training.status();
-    level_ = training->job.receipt().level();
+    // A job that ended before its first step has none.
+    if (training->job.has_receipt()) level_ = training->job.receipt().level();
     progress_.Remark(absl::StrCat(verify::NameOf(training->run), ": ", Outcome(training->job), ", ",
                                   DurationText(absl::Now() - before)));
     return std::move(training->run);
+  }
+
+  static bool HasTwoValues(const v1::Difference& difference) {
+    return !difference.tensor().empty() && difference.tensor_missing_in() == 0;
   }
 
   static std::string Outcome(const v1::Job& job) {

@@ -57,6 +57,7 @@ TEST_F(VerifyProcessTest, OtherBits_ExitsWith1AndHasDiagnosisAndBothValues) {
   EXPECT_EQ(found.difference().tensor(), "fc.weight");
   EXPECT_EQ(found.difference().value().first(), 1);
   EXPECT_EQ(found.difference().value().other(), 2);
+  EXPECT_EQ(found.difference().value().differing(), 1u);
 }
 
 TEST_F(VerifyProcessTest, NoRunRepeatsItself_IsNamedAndNotLookedAtAgain) {
@@ -64,6 +65,21 @@ TEST_F(VerifyProcessTest, NoRunRepeatsItself_IsNamedAndNotLookedAtAgain) {
   EXPECT_EQ(result.code, 1) << result.err;
   EXPECT_THAT(result.out, HasSubstr("diagnosis: one run does not repeat itself"));
   EXPECT_THAT(result.err, testing::Not(HasSubstr("once more")));
+}
+
+TEST_F(VerifyProcessTest, ValuesThatCannotBeHad_LeaveTheVerdict) {
+  const Result result = Verify("refuses-values");
+  EXPECT_EQ(result.code, 1);
+  EXPECT_THAT(result.out, HasSubstr("diagnosis: gradient scaled"));
+  EXPECT_THAT(result.out, HasSubstr("first tensor: fc.weight after step 2\n"));
+  EXPECT_THAT(result.err, HasSubstr("fc.weight without its values: "));
+}
+
+TEST_F(VerifyProcessTest, RanksThatDisagree_AreAFinding) {
+  const Result result = Verify("drifts");
+  EXPECT_EQ(result.code, 1) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("ended early: "));
+  EXPECT_THAT(result.out, HasSubstr("diagnosis: ranks of one run drift apart\n"));
 }
 
 TEST_F(VerifyProcessTest, Page_IsWritten) {

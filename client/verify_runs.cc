@@ -29,23 +29,26 @@ absl::StatusOr<v1::Job> TrainToEnd(const v1::JobSpec& spec, const TrainingGround
   return job;
 }
 
+bool RanksDisagree(const v1::Job& job) {
+  return job.state() == v1::JOB_STATE_FAILED &&
+         job.cause().code() == v1::CAUSE_CODE_DIGEST_MISMATCH;
+}
+
 absl::StatusOr<verify::Run> Collect(const v1::Job& job, const v1::JobSpec& spec,
                                     Connection* connection) {
   const auto history = connection->History(job.id());
   if (!history.ok()) return history.status();
-  auto traces = verify::ReadTraces(spec.trace().dir(), spec.workers());
-  if (!traces.ok()) return traces.status();
   verify::Run run;
   run.world_size = spec.workers();
   run.samples = {history->samples().begin(), history->samples().end()};
-  run.ranks = *std::move(traces);
-  if (job.state() != v1::JOB_STATE_SUCCEEDED) run.cause = job.cause().message();
+  run.evaluations = {history->evaluations().begin(), history->evaluations().end()};
+  run.ranks_disagree = RanksDisagree(job);
+  if (run.ranks_disagree) run.cause = job.cause().message();
+  auto traces = verify::ReadTraces(spec.trace().dir(), spec.workers());
+  if (traces.ok()) run.ranks = *std::move(traces);
+  // Ranks that disagree before the first step have not begun to write.
+  if (!traces.ok() && !run.ranks_disagree) return traces.status();
   return run;
-}
-
-bool CanBeCompared(const v1::Job& job) {
-  return job.state() == v1::JOB_STATE_SUCCEEDED ||
-         job.cause().code() == v1::CAUSE_CODE_DIGEST_MISMATCH;
 }
 
 absl::Status Failure(const v1::Job& job) {
@@ -65,7 +68,7 @@ absl::StatusOr<ObservedTraining> TrainObserved(const v1::JobSpec& spec,
   }
   const auto job = TrainToEnd(spec, ground);
   if (!job.ok()) return job.status();
-  if (!CanBeCompared(*job)) return Failure(*job);
+  if (job->state() != v1::JOB_STATE_SUCCEEDED && !RanksDisagree(*job)) return Failure(*job);
   auto run = Collect(*job, spec, ground.connection);
   if (!run.ok()) return run.status();
   return ObservedTraining{*job, *std::move(run)};

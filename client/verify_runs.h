@@ -22,7 +22,8 @@ struct ObservedTraining {
 };
 
 // Makes the folder for the traces, trains the job to its end, and collects its history and the
-// traces of its ranks. A job whose ranks do not agree is collected as well: that is a finding.
+// traces of its ranks. A job whose ranks do not agree is collected as well, with traces or without:
+// that is a finding.
 // Errors as for Connection and ReadTraces, and
 //   Aborted    the job failed in another way, or was cancelled; the message is its cause.
 //   NotFound   the folder cannot be made.

@@ -82,6 +82,16 @@ TEST_F(TrainObservedTest, RanksThatDoNotAgree_AreEvidenceWithACause) {
   const auto training = Train();
   ASSERT_TRUE(training.ok()) << training.status();
   EXPECT_EQ(training->run.cause, "rank 1 said no");
+  EXPECT_TRUE(training->run.ranks_disagree);
+  EXPECT_EQ(training->run.ranks.size(), 2u);
+}
+
+TEST_F(TrainObservedTest, RanksThatDoNotAgreeBeforeTheyWrite_AreEvidenceWithoutTraces) {
+  JobEnds(v1::JOB_STATE_FAILED, v1::CAUSE_CODE_DIGEST_MISMATCH);
+  const auto training = Train();
+  ASSERT_TRUE(training.ok()) << training.status();
+  EXPECT_TRUE(training->run.ranks_disagree);
+  EXPECT_TRUE(training->run.ranks.empty());
 }
 
 TEST_F(TrainObservedTest, JobFails_IsAbortedWithItsCause) {

@@ -18,7 +18,9 @@ namespace {
 
 void Spoil(const std::string& name, verify::Run* run) {
   if (name == "unseeded") verify::Derail(run, 3, 1 + 1e-3 * getpid());
-  if (name != "summed" || run->world_size == 1) return;
+  if (run->world_size == 1) return;
+  if (name == "drifts") verify::EndInDisagreement(run, 3);
+  if (name != "summed" && name != "refuses-values") return;
   for (verify::RankTrace& rank : run->ranks) rank.steps[0].set_gradient_norm(5);
   verify::Derail(run, 2, 1.5);
 }
@@ -50,26 +52,35 @@ void Report(const verify::Run& run, MessageChannel* channel) {
   (void)channel->Send(progress);
 }
 
-int Refuse(MessageChannel* channel) {
+int Fail(v1::CauseCode code, const std::string& why, MessageChannel* channel) {
   v1::TrainerToAgent message;
-  message.mutable_failure()->set_code(v1::CAUSE_CODE_BAD_INPUT);
-  message.mutable_failure()->set_message("line 3 has 4 columns");
+  message.mutable_failure()->set_code(code);
+  message.mutable_failure()->set_message(why);
   (void)channel->Send(message);
   return 1;
 }
 
+bool Refuses(const v1::JobSpec& spec) {
+  return spec.name() == "refuses" ||
+         (spec.name() == "refuses-values" && !spec.trace().tensor().empty());
+}
+
 int Train(const v1::Prepare& prepare, MessageChannel* channel, ProgressPage* page) {
-  if (prepare.spec().name() == "refuses") return Refuse(channel);
+  if (Refuses(prepare.spec())) {
+    return Fail(v1::CAUSE_CODE_BAD_INPUT, "line 3 has 4 columns", channel);
+  }
   verify::Run run = verify::GoodRun(prepare.world_size());
   Spoil(prepare.spec().name(), &run);
   AddValues(prepare.spec().trace(), &run);
+  // Before another rank may fail, which ends this one.
+  if (!WriteTrace(run.ranks[prepare.rank()], prepare.spec().trace().dir())) return 9;
   v1::TrainerToAgent message;
   message.mutable_prepared()->set_total_steps(verify::kSteps);
   if (prepare.rank() == 0) message.mutable_prepared()->set_master_port(4321);
   v1::AgentToTrainer start;
   if (!channel->Send(message).ok() || !channel->Receive(&start).ok()) return 9;
-  if (!WriteTrace(run.ranks[prepare.rank()], prepare.spec().trace().dir())) return 9;
   if (prepare.rank() == 0) Report(run, channel);
+  if (run.ranks_disagree) return Fail(v1::CAUSE_CODE_DIGEST_MISMATCH, run.cause, channel);
   page->Set({.step = verify::kSteps, .phase = v1::PHASE_DONE});
   message.mutable_finished()->set_parameter_digest(run.samples.back().parameter_digest());
   (void)channel->Send(message);

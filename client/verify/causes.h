@@ -11,7 +11,8 @@
 // do not show the cause.
 namespace tandem::verify {
 
-// Two runs of one job that are not bit-equal. Both outlive it.
+// Two runs of one job that are not bit-equal. Both have traces where nothing else is said, and outlive
+// it.
 struct Pair {
   const Run& first;
   const Run& other;
@@ -50,7 +51,10 @@ Sentence GradientScale(const Pair& pair);
 
 // Running statistics differ between ranks or between the runs, and no parameter does.
 Sentence BatchNormByRank(const Pair& pair);
-// Ranks that began with the same parameters have different ones after a step.
+// A run ended because its ranks did not agree. All there is where they had no time to write it down.
+Sentence RanksDisagree(const Pair& pair);
+// Ranks that began with the same parameters have different ones after a step, or the run ended
+// because of it.
 Sentence RanksDrift(const Pair& pair);
 
 // For what none of these explains: the difference is as small as rounding makes it.

@@ -58,9 +58,9 @@ std::optional<LeafPair> DifferentDraw(const std::vector<Leaf>& first,
 }
 
 std::string WhereItStarts(const Pair& pair) {
-  const v1::TensorDigest* tensor = FirstDiffering(TensorsAt(pair.first.ranks.front(), 0),
-                                                  TensorsAt(pair.other.ranks.front(), 0));
-  if (tensor != nullptr) return absl::StrCat("the initial weights differ, first ", tensor->name());
+  const std::vector<std::string> names = DifferingTensors(TensorsAt(pair.first.ranks.front(), 0),
+                                                          TensorsAt(pair.other.ranks.front(), 0));
+  if (!names.empty()) return absl::StrCat("the initial weights differ, first ", names.front());
   const std::vector<int64_t> first = BatchAt(pair.first, 1), again = BatchAt(pair.other, 1);
   if (first != again) {
     return absl::StrCat("the samples of step 1 differ, ", IdsText(first), " and ", IdsText(again));

@@ -26,16 +26,6 @@ bool IsStatistic(const std::string& tensor) {
   return false;
 }
 
-std::vector<std::string> DifferingNames(const Tensors& first, const Tensors& other) {
-  std::vector<std::string> names;
-  for (const v1::TensorDigest& tensor : first) {
-    Tensors one;
-    *one.Add() = tensor;
-    if (FirstDiffering(one, other) != nullptr) names.push_back(tensor.name());
-  }
-  return names;
-}
-
 bool AreOnlyStatistics(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     if (!IsStatistic(name)) return false;
@@ -53,7 +43,7 @@ struct Parting {
 std::optional<Parting> PartingAt(const Run& run, uint64_t step) {
   const Tensors& tensors = TensorsAt(run.ranks.front(), step);
   for (const RankTrace& rank : run.ranks) {
-    std::vector<std::string> names = DifferingNames(tensors, TensorsAt(rank, step));
+    std::vector<std::string> names = DifferingTensors(tensors, TensorsAt(rank, step));
     if (!names.empty()) return Parting{step, rank.header.rank(), std::move(names)};
   }
   return std::nullopt;
@@ -112,7 +102,7 @@ Sentence InitialWeights(const Pair& pair) {
     if (sentence) return sentence;
   }
   const Tensors& tensors = TensorsAt(pair.first.ranks.front(), 0);
-  const auto names = DifferingNames(tensors, TensorsAt(pair.other.ranks.front(), 0));
+  const auto names = DifferingTensors(tensors, TensorsAt(pair.other.ranks.front(), 0));
   if (names.empty()) return std::nullopt;
   return absl::StrFormat("%s begins with another %s than %s: %u of %s differ before the first step",
                          NameOf(pair.other), names.front(), NameOf(pair.first), names.size(),
@@ -167,11 +157,18 @@ Sentence BatchNormByRank(const Pair& pair) {
     }
   }
   const uint64_t step = pair.difference.tensor_step();
-  const auto names = DifferingNames(TensorsAt(pair.first.ranks.front(), step),
-                                    TensorsAt(pair.other.ranks.front(), step));
+  const auto names = DifferingTensors(TensorsAt(pair.first.ranks.front(), step),
+                                      TensorsAt(pair.other.ranks.front(), step));
   if (step == 0 || !AreOnlyStatistics(names)) return std::nullopt;
   return absl::StrFormat("after step %u %s differs between %s and %s, while parameters are equal",
                          step, names.front(), NameOf(pair.first), NameOf(pair.other));
+}
+
+Sentence RanksDisagree(const Pair& pair) {
+  for (const Run* run : {&pair.other, &pair.first}) {
+    if (run->ranks_disagree) return absl::StrCat(NameOf(*run), " ended early: ", run->cause);
+  }
+  return std::nullopt;
 }
 
 Sentence RanksDrift(const Pair& pair) {
@@ -180,7 +177,7 @@ Sentence RanksDrift(const Pair& pair) {
     const auto parting = PartingAfterStart(*run);
     if (parting) return absl::StrCat(PartingText(*run, *parting), "; both began alike");
   }
-  return std::nullopt;
+  return RanksDisagree(pair);
 }
 
 Sentence OrderOfAdditions(const Pair& pair) {

@@ -37,20 +37,30 @@ Steps CommonSteps(const RecordedJob& first, const RecordedJob& other) {
   return common;
 }
 
-// Receipts roll over the parameter digests, so only those of jobs that take them at the same steps
-// can be compared.
+// Receipts roll over the parameter digests of every so many steps, so only those of jobs that take
+// them at the same steps can be compared. What a job's end adds is not in them.
 bool ReceiptsDiffer(const RecordedJob& first, const RecordedJob& other, const Steps& common) {
   if (common.empty() || first.job.spec().verify_every() != other.job.spec().verify_every()) {
     return false;
   }
-  const auto& [a, b] = common.front();
-  return a->parameter_digest().empty() == b->parameter_digest().empty() &&
-         a->receipt() != b->receipt();
+  return common.front().first->receipt() != common.front().second->receipt();
+}
+
+bool HoldOutTheSame(const v1::JobSpec& first, const v1::JobSpec& other) {
+  using google::protobuf::util::MessageDifferencer;
+  return first.evaluate().holdout() == other.evaluate().holdout() &&
+         MessageDifferencer::Equals(first.evaluate().data(), other.evaluate().data());
+}
+
+std::optional<v1::Difference> FindInHistory(const RecordedJob& first, const RecordedJob& other) {
+  auto difference = FirstDifference(first.samples, other.samples);
+  if (!HoldOutTheSame(first.job.spec(), other.job.spec())) return difference;
+  return Earlier(std::move(difference), FirstDifference(first.evaluations, other.evaluations));
 }
 
 std::optional<v1::Difference> FindDifference(const RecordedJob& first, const RecordedJob& other,
                                              const Steps& common) {
-  auto difference = FirstDifference(first.samples, other.samples);
+  auto difference = FindInHistory(first, other);
   const bool known = difference && difference->aspect() != v1::ASPECT_LENGTH;
   if (!known && ReceiptsDiffer(first, other, common)) {
     difference.emplace();

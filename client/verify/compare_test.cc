@@ -22,6 +22,7 @@ RecordedJob Job(const std::string& id) {
   *recorded.job.mutable_spec() = spec::SampleSpec();
   spec::FillDefaults(recorded.job.mutable_spec());
   recorded.samples = GoodRun(1).samples;
+  recorded.evaluations = GoodRun(1).evaluations;
   return recorded;
 }
 
@@ -66,6 +67,38 @@ TEST(Compare, OtherReceiptAtTheFirstKnownStep_DiffersBefore) {
   const v1::Comparison comparison = Compare(Job("a"), other);
   EXPECT_EQ(comparison.difference().aspect(), v1::ASPECT_EARLIER);
   EXPECT_EQ(comparison.difference().step(), 6u);
+}
+
+// 60 epochs, and from their end to 120, beside 120 unbroken: the one that ended in between has a
+// digest of its last step, which is in no receipt.
+TEST(Compare, JobThatWentOnFromTheEndOfAnother_IsBitEqualToAnUnbrokenOne) {
+  RecordedJob unbroken = Job("unbroken");
+  for (v1::StepSample& sample : unbroken.samples) sample.clear_parameter_digest();
+  unbroken.samples.back().set_parameter_digest("last");
+  RecordedJob half = unbroken, went_on = unbroken;
+  half.samples.resize(4);
+  half.samples.back().set_parameter_digest("half");
+  half.job.mutable_spec()->set_epochs(60);
+  went_on.samples.erase(went_on.samples.begin(), went_on.samples.begin() + 4);
+  EXPECT_EQ(Compare(unbroken, went_on).verdict(), v1::VERDICT_BIT_EQUAL);
+  EXPECT_EQ(Compare(half, unbroken).difference().aspect(), v1::ASPECT_LENGTH);
+}
+
+// The control: a digest that only one of them has does not keep receipts from being compared.
+TEST(Compare, OtherReceiptAtTheEndOfOne_DiffersBefore) {
+  RecordedJob unbroken = Job("unbroken"), ended = Job("ended");
+  unbroken.samples[3].clear_parameter_digest();
+  ended.samples = {ended.samples[3]};
+  ended.samples[0].set_receipt(7);
+  EXPECT_EQ(Compare(unbroken, ended).difference().aspect(), v1::ASPECT_EARLIER);
+}
+
+TEST(Compare, OtherEvaluation_IsDifferentWhereTheSameIsHeldOut) {
+  RecordedJob other = Job("b");
+  other.evaluations[0].set_loss(0.25);
+  EXPECT_EQ(Compare(Job("a"), other).difference().aspect(), v1::ASPECT_EVALUATION);
+  other.job.mutable_spec()->mutable_evaluate()->mutable_data()->mutable_csv()->set_path("/other");
+  EXPECT_EQ(Compare(Job("a"), other).verdict(), v1::VERDICT_BIT_EQUAL);
 }
 
 TEST(Compare, ReceiptsOverDigestsOfOtherSteps_AreNotCompared) {

@@ -66,6 +66,15 @@ std::vector<v1::Finding> Diagnose(const Pair& pair) {
   return findings;
 }
 
+std::optional<v1::Finding> DiagnoseDisagreement(const Pair& pair) {
+  const Sentence sentence = RanksDisagree(pair);
+  if (!sentence) return std::nullopt;
+  const Run& ended = pair.other.ranks_disagree ? pair.other : pair.first;
+  const bool began = !ended.ranks.empty();
+  return FindingOf(began ? v1::DIAGNOSIS_RANKS_DRIFT : v1::DIAGNOSIS_INITIAL_WEIGHTS, *sentence,
+                   {ended, ended, pair.difference});
+}
+
 v1::Finding DiagnoseRepetition(const Pair& pair) {
   return FindingOf(v1::DIAGNOSIS_NOT_REPEATABLE, NotRepeatable(pair), pair);
 }

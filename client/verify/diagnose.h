@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "client/verify/causes.h"
@@ -13,5 +14,9 @@ std::vector<v1::Finding> Diagnose(const Pair& pair);
 
 // The same for two runs of one world size.
 v1::Finding DiagnoseRepetition(const Pair& pair);
+
+// All that can be said of two runs that ended alike, or of which one left no traces: whether one ended
+// because its ranks did not agree, on their initial weights where it had not begun to write.
+std::optional<v1::Finding> DiagnoseDisagreement(const Pair& pair);
 
 }  // namespace tandem::verify

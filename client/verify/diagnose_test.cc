@@ -188,6 +188,21 @@ TEST_F(DiagnoseTest, ParameterOfOneRank_IsDrift) {
   EXPECT_THAT(finding.sentence(), HasSubstr("after step 2 rank 1 of W = 2 has another fc.weight"));
 }
 
+TEST_F(DiagnoseTest, RanksThatDisagreeBeforeTheyWriteItDown_AreDrift) {
+  EndInDisagreement(&other_, 3);
+  const v1::Finding finding = TheFinding();
+  EXPECT_EQ(finding.diagnosis(), v1::DIAGNOSIS_RANKS_DRIFT);
+  EXPECT_THAT(finding.sentence(), HasSubstr("W = 2 ended early: 'fc.weight' of rank 1"));
+}
+
+TEST_F(DiagnoseTest, RanksThatDisagreeBeforeTheFirstStep_HaveOtherInitialWeights) {
+  EndInDisagreement(&other_, 0);
+  other_.ranks.clear();
+  const v1::Finding finding = TheFinding();
+  EXPECT_EQ(finding.diagnosis(), v1::DIAGNOSIS_INITIAL_WEIGHTS);
+  EXPECT_EQ(finding.world_size(), 2u);
+}
+
 TEST_F(DiagnoseTest, OtherThreads_HasBothCounts) {
   first_.ranks[0].header.set_threads(2);
   again_.ranks[0].header.set_threads(2);

@@ -67,18 +67,42 @@ std::optional<v1::Difference> Find(const std::vector<v1::StepSample>& first,
   return At(std::min(LastStep(first), LastStep(other)) + 1, v1::ASPECT_LENGTH);
 }
 
+bool SameBits(const v1::Evaluation& a, const v1::Evaluation& b) {
+  return SameBits(a.loss(), b.loss()) && a.has_accuracy() == b.has_accuracy() &&
+         SameBits(a.accuracy(), b.accuracy()) && a.samples() == b.samples();
+}
+
+// Of runs that should have measured at the same steps.
+std::optional<v1::Difference> FindInEvaluations(const Run& first, const Run& other) {
+  auto difference = FirstDifference(first.evaluations, other.evaluations);
+  if (difference || first.evaluations.size() == other.evaluations.size()) return difference;
+  return At(std::max(LastStep(first.samples), LastStep(other.samples)), v1::ASPECT_EVALUATION);
+}
+
 struct DifferingTensor {
   uint64_t step;
   std::string name;
+  uint32_t missing_in;
 };
+
+// A step ends before it is measured.
+bool ComesBefore(const DifferingTensor& tensor, const v1::Difference& difference) {
+  return tensor.step < difference.step() ||
+         (tensor.step == difference.step() && difference.aspect() == v1::ASPECT_EVALUATION);
+}
 
 std::optional<DifferingTensor> FindTensor(const Run& first, const Run& other) {
   if (first.ranks.empty()) return std::nullopt;
   for (uint64_t step = 0; step <= CommonSteps(first, other); ++step) {
-    const Tensors& tensors = TensorsAt(first.ranks.front(), step);
+    const Tensors& here = TensorsAt(first.ranks.front(), step);
     for (const RankTrace& rank : other.ranks) {
-      const v1::TensorDigest* tensor = FirstDiffering(tensors, TensorsAt(rank, step));
-      if (tensor != nullptr) return DifferingTensor{step, tensor->name()};
+      const Tensors& there = TensorsAt(rank, step);
+      const std::vector<std::string> names = DifferingTensors(here, there);
+      if (names.empty()) continue;
+      DifferingTensor tensor{step, names.front(), 0};
+      if (!Has(here, tensor.name)) tensor.missing_in = first.world_size;
+      if (!Has(there, tensor.name)) tensor.missing_in = other.world_size;
+      return tensor;
     }
   }
   return std::nullopt;
@@ -99,20 +123,43 @@ std::optional<v1::Difference> FirstDifference(const std::vector<v1::StepSample>&
   return difference;
 }
 
+std::optional<v1::Difference> FirstDifference(const std::vector<v1::Evaluation>& first,
+                                              const std::vector<v1::Evaluation>& other) {
+  for (const v1::Evaluation& a : first) {
+    for (const v1::Evaluation& b : other) {
+      if (a.step() != b.step() || SameBits(a, b)) continue;
+      v1::Difference difference = At(a.step(), v1::ASPECT_EVALUATION);
+      difference.set_first_loss(a.loss());
+      difference.set_other_loss(b.loss());
+      return difference;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<v1::Difference> Earlier(std::optional<v1::Difference> of_steps,
+                                      std::optional<v1::Difference> of_evaluations) {
+  const bool steps_first =
+      of_steps && (!of_evaluations || of_steps->step() <= of_evaluations->step());
+  return steps_first ? of_steps : of_evaluations;
+}
+
 std::optional<v1::Difference> FirstDifference(const Run& first, const Run& other) {
-  std::optional<v1::Difference> difference = Find(first.samples, other.samples);
+  std::optional<v1::Difference> difference =
+      Earlier(FirstDifference(first.samples, other.samples), FindInEvaluations(first, other));
   const std::optional<DifferingTensor> tensor = FindTensor(first, other);
-  if (tensor && (!difference || tensor->step < difference->step())) {
+  if (tensor && (!difference || ComesBefore(*tensor, *difference))) {
     difference = At(tensor->step, tensor->step == 0 ? v1::ASPECT_INITIAL : v1::ASPECT_PARAMETERS);
+    AddLosses(first.samples, other.samples, &*difference);
   }
   if (!difference) return std::nullopt;
   if (tensor) {
     difference->set_tensor(tensor->name);
     difference->set_tensor_step(tensor->step);
+    difference->set_tensor_missing_in(tensor->missing_in);
   }
   difference->set_first_world_size(first.world_size);
   difference->set_other_world_size(other.world_size);
-  AddLosses(first.samples, other.samples, &*difference);
   return difference;
 }
 

@@ -81,6 +81,30 @@ TEST(FirstDifference, HistoryThatEndsEarlier_DiffersInLength) {
   EXPECT_FALSE(difference->has_other_loss());
 }
 
+TEST(FirstDifference, OfEvaluations_IsTheFirstOfThoseThatBothHave) {
+  std::vector<v1::Evaluation> first = {MakeEvaluation(4), MakeEvaluation(8)};
+  std::vector<v1::Evaluation> other = {MakeEvaluation(5), MakeEvaluation(8)};
+  EXPECT_FALSE(FirstDifference(first, other));
+  other[1].set_loss(0.25);
+  const auto difference = FirstDifference(first, other);
+  EXPECT_EQ(difference->step(), 8u);
+  EXPECT_EQ(difference->first_loss(), 0.5);
+  EXPECT_EQ(difference->other_loss(), 0.25);
+}
+
+TEST(Earlier, AnEvaluation_ComesAfterItsStep) {
+  v1::Difference step, evaluation;
+  step.set_step(5);
+  step.set_aspect(v1::ASPECT_LOSS);
+  evaluation.set_step(5);
+  evaluation.set_aspect(v1::ASPECT_EVALUATION);
+  EXPECT_EQ(Earlier(step, evaluation)->aspect(), v1::ASPECT_LOSS);
+  evaluation.set_step(4);
+  EXPECT_EQ(Earlier(step, evaluation)->aspect(), v1::ASPECT_EVALUATION);
+  EXPECT_EQ(Earlier(step, std::nullopt)->aspect(), v1::ASPECT_LOSS);
+  EXPECT_EQ(Earlier(std::nullopt, evaluation)->aspect(), v1::ASPECT_EVALUATION);
+}
+
 TEST(FirstDifferingValue, OfFloats_HasIndexBothAndHowMany) {
   const auto value =
       FirstDifferingValue(Tensor("float32", {2, 3}), Bytes<float>({1, 2, 3, 4, 5, 6}),
@@ -94,8 +118,12 @@ TEST(FirstDifferingValue, OfFloats_HasIndexBothAndHowMany) {
 }
 
 TEST(FirstDifferingValue, NegativeZero_IsAnotherValue) {
-  EXPECT_TRUE(FirstDifferingValue(Tensor("", {}), Bytes<float>({0.0F}), Bytes<float>({-0.0F})));
-  EXPECT_FALSE(FirstDifferingValue(Tensor("", {}), Bytes<float>({0.0F}), Bytes<float>({0.0F})));
+  EXPECT_EQ(
+      FirstDifferingValue(Tensor("", {}), Bytes<float>({0.0F}), Bytes<float>({-0.0F}))->differing(),
+      1u);
+  EXPECT_EQ(
+      FirstDifferingValue(Tensor("", {}), Bytes<float>({0.0F}), Bytes<float>({0.0F}))->differing(),
+      0u);
 }
 
 TEST(FirstDifferingValue, OfIntegers_IsReadAsIntegers) {
@@ -104,6 +132,15 @@ TEST(FirstDifferingValue, OfIntegers_IsReadAsIntegers) {
   ASSERT_TRUE(value);
   EXPECT_THAT(value->index(), ElementsAre(1));
   EXPECT_EQ(value->other(), 9);
+}
+
+TEST(FirstDifferingValue, BeginningOfALargeTensor_SaysHowManyWereCompared) {
+  const auto value = FirstDifferingValue(Tensor("float32", {4, 1000}), Bytes<float>({1, 2, 3}),
+                                         Bytes<float>({1, 2, 3}));
+  ASSERT_TRUE(value);
+  EXPECT_EQ(value->differing(), 0u);
+  EXPECT_EQ(value->compared(), 3u);
+  EXPECT_EQ(value->size(), 4000u);
 }
 
 TEST(FirstDifferingValue, BytesOfNoSuchTensor_IsNothing) {

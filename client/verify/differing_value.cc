@@ -3,6 +3,8 @@
 #include <cstring>
 #include <functional>
 #include <map>
+#include <numeric>
+#include <utility>
 
 #include "client/verify/difference.h"
 
@@ -45,6 +47,13 @@ std::vector<int64_t> IndexOf(uint64_t element, const v1::TensorDigest& tensor) {
   return index;
 }
 
+// Of a tensor whose shape is not known, as many as there are.
+uint64_t SizeOf(const v1::TensorDigest& tensor, uint64_t there_are) {
+  if (tensor.shape().empty()) return there_are;
+  return std::accumulate(tensor.shape().begin(), tensor.shape().end(), uint64_t{1},
+                         [](uint64_t size, int64_t length) { return size * length; });
+}
+
 const std::string& ValuesAt(const RankTrace& rank, uint64_t step) {
   static const auto& none = *new std::string;
   if (step == 0) return rank.header.values();
@@ -58,10 +67,11 @@ std::optional<v1::DifferingValue> FirstDifferingValue(const v1::TensorDigest& te
                                                       const std::string& first,
                                                       const std::string& other) {
   const Format* format = FormatOf(tensor.dtype());
-  if (format == nullptr || first.size() != other.size()) return std::nullopt;
+  if (format == nullptr || first.empty() || first.size() != other.size()) return std::nullopt;
   v1::DifferingValue value;
-  value.set_size(first.size() / format->bytes);
-  for (uint64_t element = 0; element < value.size(); ++element) {
+  value.set_compared(first.size() / format->bytes);
+  value.set_size(SizeOf(tensor, value.compared()));
+  for (uint64_t element = 0; element < value.compared(); ++element) {
     const char* a = first.data() + element * format->bytes;
     const char* b = other.data() + element * format->bytes;
     if (std::memcmp(a, b, format->bytes) == 0) continue;
@@ -71,12 +81,12 @@ std::optional<v1::DifferingValue> FirstDifferingValue(const v1::TensorDigest& te
     value.set_other(format->load(b));
     for (int64_t i : IndexOf(element, tensor)) value.add_index(i);
   }
-  if (value.differing() == 0) return std::nullopt;
   return value;
 }
 
 std::optional<v1::DifferingValue> FirstDifferingValue(const v1::Difference& difference,
                                                       const Run& first, const Run& other) {
+  if (first.ranks.empty()) return std::nullopt;
   const uint64_t step = difference.tensor_step();
   const RankTrace& rank0 = first.ranks.front();
   const Tensors& tensors = TensorsAt(rank0, step);
@@ -84,11 +94,13 @@ std::optional<v1::DifferingValue> FirstDifferingValue(const v1::Difference& diff
     return candidate.name() == difference.tensor();
   });
   if (tensor == tensors.end()) return std::nullopt;
+  std::optional<v1::DifferingValue> equal;
   for (const RankTrace& rank : other.ranks) {
     auto value = FirstDifferingValue(*tensor, ValuesAt(rank0, step), ValuesAt(rank, step));
-    if (value) return value;
+    if (value && value->differing() > 0) return value;
+    if (value) equal = std::move(value);
   }
-  return std::nullopt;
+  return equal;
 }
 
 }  // namespace tandem::verify

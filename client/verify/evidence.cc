@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 
 namespace tandem::verify {
 namespace {
@@ -70,15 +71,25 @@ const Tensors& TensorsAt(const RankTrace& rank, uint64_t step) {
   return trace == nullptr ? none : trace->tensors();
 }
 
-const v1::TensorDigest* FirstDiffering(const Tensors& first, const Tensors& other) {
-  if (first.empty() || other.empty()) return nullptr;
-  std::map<std::string, const std::string*> digests;
-  for (const v1::TensorDigest& tensor : other) digests[tensor.name()] = &tensor.sha256();
+bool Has(const Tensors& tensors, const std::string& name) {
+  return std::any_of(tensors.begin(), tensors.end(),
+                     [&](const v1::TensorDigest& tensor) { return tensor.name() == name; });
+}
+
+std::vector<std::string> DifferingTensors(const Tensors& first, const Tensors& other) {
+  std::map<absl::string_view, absl::string_view> only_other;
+  for (const v1::TensorDigest& tensor : other) only_other[tensor.name()] = tensor.sha256();
+  std::vector<std::string> names;
   for (const v1::TensorDigest& tensor : first) {
-    const auto found = digests.find(tensor.name());
-    if (found == digests.end() || *found->second != tensor.sha256()) return &tensor;
+    const auto found = only_other.find(tensor.name());
+    const bool equal = found != only_other.end() && found->second == tensor.sha256();
+    if (!equal) names.push_back(tensor.name());
+    if (found != only_other.end()) only_other.erase(found);
   }
-  return nullptr;
+  for (const v1::TensorDigest& tensor : other) {
+    if (only_other.contains(tensor.name())) names.push_back(tensor.name());
+  }
+  return names;
 }
 
 uint64_t CommonSteps(const Run& first, const Run& other) {

@@ -23,10 +23,14 @@ struct Run {
   uint32_t world_size = 0;
   // In order, from step 1.
   std::vector<v1::StepSample> samples;
-  // By rank; at least rank 0 is there.
+  // In order.
+  std::vector<v1::Evaluation> evaluations;
+  // By rank. All are there, or none where the run ended before they began to write.
   std::vector<RankTrace> ranks;
   // Why it ended before its last step; empty where it did not.
   std::string cause;
+  // That is the cause: a rank was found to have other parameters than rank 0.
+  bool ranks_disagree = false;
 };
 
 // The same job, run several times.
@@ -67,9 +71,11 @@ using Tensors = google::protobuf::RepeatedPtrField<v1::TensorDigest>;
 // so far.
 const Tensors& TensorsAt(const RankTrace& rank, uint64_t step);
 
-// The first of `first`, in order, of which `other` does not have the same bits; nothing where all
-// are equal or one of the two is empty.
-const v1::TensorDigest* FirstDiffering(const Tensors& first, const Tensors& other);
+bool Has(const Tensors& tensors, const std::string& name);
+
+// Names of those that are not in both with the same bits: in the order of `first`, then what only
+// `other` has.
+std::vector<std::string> DifferingTensors(const Tensors& first, const Tensors& other);
 
 // Steps that every rank of both has traced.
 uint64_t CommonSteps(const Run& first, const Run& other);

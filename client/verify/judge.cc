@@ -33,6 +33,15 @@ bool SameSamples(const Run& first, const Run& other) {
                     });
 }
 
+// Each evaluation of the one has one of the other on as many samples, with a loss within `tolerance`.
+bool EvaluateAlike(const Run& first, const Run& other, double tolerance) {
+  return std::equal(first.evaluations.begin(), first.evaluations.end(), other.evaluations.begin(),
+                    other.evaluations.end(), [&](const v1::Evaluation& a, const v1::Evaluation& b) {
+                      return a.step() == b.step() && a.samples() == b.samples() &&
+                             RelativeDifference(a.loss(), b.loss()) <= tolerance;
+                    });
+}
+
 v1::VerifiedRun Describe(const Run& run) {
   v1::VerifiedRun described;
   described.set_world_size(run.world_size);
@@ -43,18 +52,22 @@ v1::VerifiedRun Describe(const Run& run) {
   if (!run.samples.empty()) {
     described.set_parameter_digest(run.samples.back().parameter_digest());
   }
+  if (!run.evaluations.empty()) *described.mutable_evaluation() = run.evaluations.back();
   return described;
 }
 
 v1::VerifiedRun Compare(const Run& first, const Run& other, const JudgeOptions& options) {
   v1::VerifiedRun judged = Describe(other);
   AddLargestDifference(first, other, &judged);
-  if (!FirstDifference(first, other) && first.cause.empty() && other.cause.empty()) {
+  const bool ended_well = first.cause.empty() && other.cause.empty();
+  if (ended_well && !FirstDifference(first, other)) {
     judged.set_verdict(v1::VERDICT_BIT_EQUAL);
     return judged;
   }
-  const bool close = options.level == v1::EQUIVALENCE_LEVEL_SEMANTIC && SameSamples(first, other) &&
-                     judged.largest_difference() <= options.tolerance;
+  const bool close = ended_well && options.level == v1::EQUIVALENCE_LEVEL_SEMANTIC &&
+                     SameSamples(first, other) &&
+                     judged.largest_difference() <= options.tolerance &&
+                     EvaluateAlike(first, other, options.tolerance);
   judged.set_verdict(close ? v1::VERDICT_WITHIN_TOLERANCE : v1::VERDICT_DIFFERENT);
   return judged;
 }
@@ -65,17 +78,24 @@ bool Has(const v1::Verification& verification, v1::Diagnosis diagnosis) {
                      [&](const v1::Finding& finding) { return finding.diagnosis() == diagnosis; });
 }
 
+std::vector<v1::Finding> FindingsOf(const Pair& pair, bool differ) {
+  const bool traced = !pair.first.ranks.empty() && !pair.other.ranks.empty();
+  if (!differ || !traced) {
+    const auto finding = DiagnoseDisagreement(pair);
+    return finding ? std::vector<v1::Finding>{*finding} : std::vector<v1::Finding>{};
+  }
+  if (pair.first.world_size == pair.other.world_size) return {DiagnoseRepetition(pair)};
+  return Diagnose(pair);
+}
+
 // A cause counts once, at the first world size that shows it.
 void AddFindings(const Run& first, const Run& other, v1::Verification* verification) {
   const auto difference = FirstDifference(first, other);
-  if (!difference) return;
-  if (!verification->has_difference()) *verification->mutable_difference() = *difference;
-  const Pair pair{first, other, *difference};
-  if (first.world_size == other.world_size) {
-    *verification->add_findings() = DiagnoseRepetition(pair);
-    return;
+  if (difference && !verification->has_difference()) {
+    *verification->mutable_difference() = *difference;
   }
-  for (const v1::Finding& finding : Diagnose(pair)) {
+  const Pair pair{first, other, difference.value_or(v1::Difference())};
+  for (const v1::Finding& finding : FindingsOf(pair, difference.has_value())) {
     if (!Has(*verification, finding.diagnosis())) *verification->add_findings() = finding;
   }
 }

@@ -41,6 +41,20 @@ TEST(Judge, OneBitOfTheLastLoss_IsDifferent) {
   EXPECT_EQ(verdict.runs(2).largest_difference_step(), kSteps);
 }
 
+TEST(Judge, OneBitOfAnEvaluation_IsDifferent) {
+  verify::Run loss = GoodRun(2), accuracy = GoodRun(2), samples = GoodRun(2), none = GoodRun(2);
+  loss.evaluations[0].set_loss(std::nextafter(0.5, 1));
+  accuracy.evaluations[0].set_accuracy(std::nextafter(0.75, 1));
+  samples.evaluations[0].set_samples(1);
+  none.evaluations.clear();
+  for (const verify::Run& other : {loss, accuracy, samples, none}) {
+    const v1::Verification verdict = JudgeRuns({GoodRun(1), GoodRun(1), other});
+    EXPECT_EQ(verdict.verdict(), v1::VERDICT_DIFFERENT);
+    EXPECT_EQ(verdict.difference().step(), kSteps);
+    EXPECT_EQ(verdict.difference().aspect(), v1::ASPECT_EVALUATION);
+  }
+}
+
 TEST(Judge, OneTensorOfOneRank_IsDifferentAndNamed) {
   verify::Run other = GoodRun(2);
   other.ranks[1].steps[2].mutable_tensors(1)->set_sha256("another");
@@ -49,6 +63,23 @@ TEST(Judge, OneTensorOfOneRank_IsDifferentAndNamed) {
   EXPECT_EQ(verdict.difference().step(), 3u);
   EXPECT_EQ(verdict.difference().aspect(), v1::ASPECT_PARAMETERS);
   EXPECT_EQ(verdict.difference().tensor(), "fc.bias");
+}
+
+// As the state of an optimizer is of a parameter that has had no gradient yet.
+TEST(Judge, TensorThatOnlyOneRunHas_IsDifferentAndNamed) {
+  verify::Run more = GoodRun(2);
+  for (RankTrace& rank : more.ranks) *rank.steps[4].add_tensors() = Digest("fc.exp_avg", "more");
+  const v1::Verification added = JudgeRuns({GoodRun(1), GoodRun(1), more});
+  EXPECT_EQ(added.verdict(), v1::VERDICT_DIFFERENT);
+  EXPECT_EQ(added.difference().tensor(), "fc.exp_avg");
+  EXPECT_EQ(added.difference().tensor_step(), 5u);
+  EXPECT_EQ(added.difference().tensor_missing_in(), 1u);
+  verify::Run none = GoodRun(2);
+  for (RankTrace& rank : none.ranks) rank.steps[4].clear_tensors();
+  const v1::Verification missing = JudgeRuns({GoodRun(1), GoodRun(1), none});
+  EXPECT_EQ(missing.verdict(), v1::VERDICT_DIFFERENT);
+  EXPECT_EQ(missing.difference().tensor(), "fc.weight");
+  EXPECT_EQ(missing.difference().tensor_missing_in(), 2u);
 }
 
 TEST(Judge, FirstTensor_StandsAtTheStepWhereItDiffers) {
@@ -73,6 +104,17 @@ TEST(Judge, SemanticJob_IsHeldToItsTolerance) {
   const v1::Verification fails = JudgeRuns({GoodRun(1), GoodRun(1), far}, kSemantic);
   EXPECT_EQ(fails.verdict(), v1::VERDICT_DIFFERENT);
   EXPECT_FALSE(fails.passed());
+}
+
+TEST(Judge, SemanticJob_IsHeldToItsToleranceWhereItIsMeasured) {
+  verify::Run near = GoodRun(2), far = GoodRun(2), fewer = GoodRun(2);
+  near.evaluations[0].set_loss(0.50001);
+  far.evaluations[0].set_loss(0.51);
+  fewer.evaluations[0].set_samples(1);
+  EXPECT_EQ(JudgeRuns({GoodRun(1), GoodRun(1), near}, kSemantic).verdict(),
+            v1::VERDICT_WITHIN_TOLERANCE);
+  EXPECT_FALSE(JudgeRuns({GoodRun(1), GoodRun(1), far}, kSemantic).passed());
+  EXPECT_FALSE(JudgeRuns({GoodRun(1), GoodRun(1), fewer}, kSemantic).passed());
 }
 
 TEST(Judge, BitwiseJobWithinTolerance_Fails) {
@@ -111,6 +153,24 @@ TEST(Judge, RunThatEndedEarly_IsDifferentWithItsCause) {
   EXPECT_EQ(verdict.difference().aspect(), v1::ASPECT_LENGTH);
   EXPECT_EQ(verdict.difference().step(), 4u);
   EXPECT_EQ(verdict.runs(2).cause(), "ranks do not agree");
+}
+
+TEST(Judge, SemanticJobWhoseRanksDisagreeAtTheEnd_Fails) {
+  verify::Run other = GoodRun(2);
+  EndInDisagreement(&other, kSteps);
+  other.evaluations = GoodRun(2).evaluations;
+  const v1::Verification verdict = JudgeRuns({GoodRun(1), GoodRun(1), other}, kSemantic);
+  EXPECT_FALSE(verdict.passed());
+  EXPECT_EQ(verdict.diagnosis(), v1::DIAGNOSIS_RANKS_DRIFT);
+}
+
+TEST(Judge, RanksDisagreeInBothRunsOfTheFirstSize_IsNamed) {
+  verify::Run disagrees = GoodRun(2);
+  EndInDisagreement(&disagrees, 3);
+  const v1::Verification verdict = JudgeRuns({disagrees, disagrees});
+  EXPECT_EQ(verdict.verdict(), v1::VERDICT_DIFFERENT);
+  EXPECT_EQ(verdict.diagnosis(), v1::DIAGNOSIS_RANKS_DRIFT);
+  EXPECT_EQ(verdict.findings_size(), 1);
 }
 
 TEST(Judge, SecondSizeDiffers_IsFoundBehindAnEqualOne) {

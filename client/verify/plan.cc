@@ -6,6 +6,16 @@
 #include "common/spec/spec.h"
 
 namespace tandem::verify {
+namespace {
+
+// What is held out is not trained on, so that it stays as it is. Of an epoch there is at least one
+// step: so many never end before the job does.
+void MeasureAtTheEnd(uint64_t steps, v1::Evaluate* evaluate) {
+  evaluate->clear_every_steps();
+  evaluate->set_every_epochs(steps);
+}
+
+}  // namespace
 
 std::vector<uint32_t> WorldSizes(const v1::JobSpec& spec, const std::vector<uint32_t>& asked) {
   std::vector<uint32_t> sizes;
@@ -28,7 +38,7 @@ absl::StatusOr<v1::JobSpec> ControlledSpec(v1::JobSpec spec, const std::vector<u
   spec.clear_epochs();
   spec.set_steps(steps);
   spec.set_verify_every(1);
-  spec.clear_evaluate();
+  if (spec.has_evaluate()) MeasureAtTheEnd(steps, spec.mutable_evaluate());
   spec.clear_checkpoint();
   spec.clear_resume_from();
   const absl::Status valid = spec::Validate(spec);

@@ -15,8 +15,8 @@ namespace tandem::verify {
 std::vector<uint32_t> WorldSizes(const v1::JobSpec& spec, const std::vector<uint32_t>& asked);
 
 // What all runs have in common, so that only `workers` differs: `steps` instead of the length in
-// the specification, fixed logical ranks, a digest after every step; without evaluation and
-// checkpoints.
+// the specification, fixed logical ranks, a digest after every step, evaluation at the end only;
+// without checkpoints.
 //   InvalidArgument  the sizes do not fit; one line that begins with the key.
 absl::StatusOr<v1::JobSpec> ControlledSpec(v1::JobSpec spec, const std::vector<uint32_t>& sizes,
                                            uint64_t steps);

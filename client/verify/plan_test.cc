@@ -34,15 +34,25 @@ TEST(ControlledSpec, LogicalRanksNotSet_AreFixedForTheLargestSize) {
 
 TEST(ControlledSpec, LengthAndSideEffects_AreReplaced) {
   v1::JobSpec spec = spec::SampleSpec();
-  spec.mutable_evaluate()->set_holdout(0.1);
   spec.mutable_checkpoint()->set_dir("/checkpoints");
   const auto controlled = ControlledSpec(spec, {1, 2}, 20);
   ASSERT_TRUE(controlled.ok()) << controlled.status();
   EXPECT_EQ(controlled->steps(), 20u);
   EXPECT_FALSE(controlled->has_epochs());
-  EXPECT_FALSE(controlled->has_evaluate());
   EXPECT_FALSE(controlled->has_checkpoint());
   EXPECT_EQ(controlled->verify_every(), 1u);
+}
+
+// Otherwise it would be trained on other samples than the job is.
+TEST(ControlledSpec, WhatIsHeldOut_StaysAndIsMeasuredAtTheEnd) {
+  v1::JobSpec spec = spec::SampleSpec();
+  EXPECT_FALSE(ControlledSpec(spec, {1, 2}, 20)->has_evaluate());
+  spec.mutable_evaluate()->set_holdout(0.1);
+  spec.mutable_evaluate()->set_every_steps(3);
+  const v1::Evaluate evaluate = ControlledSpec(spec, {1, 2}, 20)->evaluate();
+  EXPECT_EQ(evaluate.holdout(), 0.1);
+  EXPECT_FALSE(evaluate.has_every_steps());
+  EXPECT_EQ(evaluate.every_epochs(), 20u);
 }
 
 TEST(ControlledSpec, MoreWorkersThanLogicalRanks_IsRefusedWithTheKey) {

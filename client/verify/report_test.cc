@@ -44,6 +44,7 @@ v1::Verification Different() {
   value->set_other(0.5);
   value->set_differing(1);
   value->set_size(4);
+  value->set_compared(4);
   return verification;
 }
 
@@ -57,7 +58,8 @@ TEST(FormatVerification, BitEqual_IsATableAndASentence) {
       "1 again  0.125      digest-of-step-8  bit-equal\n"
       "2        0.125      digest-of-step-8  bit-equal\n"
       "\n"
-      "bit-equal: 8 steps on 1 and 2 workers, every loss, every sample and every parameter\n");
+      "bit-equal: 8 steps on 1 and 2 workers, every loss, every sample, every parameter and the "
+      "evaluation\n");
 }
 
 TEST(FormatVerification, Different_SaysWhereAndWhy) {
@@ -69,6 +71,40 @@ TEST(FormatVerification, Different_SaysWhereAndWhy) {
   EXPECT_THAT(text, HasSubstr("first tensor: fc.weight[3] after step 2: 0.25 at W = 1, 0.5 at "
                               "W = 2 (1 of 4 numbers differ)\n"));
   EXPECT_THAT(text, HasSubstr("diagnosis: gradient scaled\n    the gradient of step 1 is 2 times"));
+}
+
+TEST(FormatVerification, NothingHeldOut_SpeaksOfNoEvaluation) {
+  v1::Verification verification = Equal();
+  for (v1::VerifiedRun& run : *verification.mutable_runs()) run.clear_evaluation();
+  EXPECT_THAT(FormatVerification(verification, false),
+              HasSubstr("every loss, every sample and every parameter\n"));
+}
+
+TEST(FormatVerification, OtherEvaluation_HasBothLosses) {
+  verify::Run other = GoodRun(2);
+  other.evaluations[0].set_loss(0.25);
+  EXPECT_THAT(FormatVerification(Judged(other), false),
+              HasSubstr("first difference: evaluation at step 8, between W = 1 and W = 2\n"
+                        "loss of the evaluation after step 8: 0.5 at W = 1, 0.25 at W = 2\n"));
+}
+
+TEST(FormatVerification, TensorOfWhichOnlyTheBeginningIsKnown_SaysSo) {
+  v1::Verification verification = Different();
+  v1::DifferingValue* value = verification.mutable_difference()->mutable_value();
+  value->set_size(100);
+  EXPECT_THAT(FormatVerification(verification, false),
+              HasSubstr("(1 of the first 4 of 100 numbers differ)\n"));
+  value->set_differing(0);
+  EXPECT_THAT(
+      FormatVerification(verification, false),
+      HasSubstr("first tensor: fc.weight after step 2 (the first 4 of 100 numbers are equal)\n"));
+}
+
+TEST(FormatVerification, TensorOfOneRunOnly_SaysWhichDoesNotHaveIt) {
+  v1::Verification verification = Different();
+  verification.mutable_difference()->set_tensor_missing_in(1);
+  EXPECT_THAT(FormatVerification(verification, false),
+              HasSubstr("first tensor: fc.weight after step 2, which W = 1 does not have\n"));
 }
 
 class PageTest : public testing::Test {

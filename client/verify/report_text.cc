@@ -90,9 +90,15 @@ bool LossesDiffer(const v1::Difference& difference) {
 }
 
 std::string LossesText(const v1::Difference& difference) {
-  return absl::StrFormat("loss of step %u: %s at W = %u, %s at W = %u", difference.step(),
+  const bool held_out = difference.aspect() == v1::ASPECT_EVALUATION;
+  return absl::StrFormat("loss of %s %u: %s at W = %u, %s at W = %u",
+                         held_out ? "the evaluation after step" : "step", difference.step(),
                          NumberText(difference.first_loss()), difference.first_world_size(),
                          NumberText(difference.other_loss()), difference.other_world_size());
+}
+
+bool HasEvaluation(const v1::Verification& verification) {
+  return !verification.runs().empty() && verification.runs(0).has_evaluation();
 }
 
 }  // namespace
@@ -106,8 +112,10 @@ std::string FactsText(const v1::Verification& verification) {
 std::string VerdictSentence(const v1::Verification& verification) {
   const std::string verdict = VerdictText(verification.verdict(), verification.tolerance());
   if (verification.verdict() == v1::VERDICT_BIT_EQUAL) {
-    return absl::StrFormat("%s: %s on %s workers, every loss, every sample and every parameter",
-                           verdict, Counted(verification.steps(), "step"), SizesText(verification));
+    return absl::StrFormat("%s: %s on %s workers, every loss, every sample%s", verdict,
+                           Counted(verification.steps(), "step"), SizesText(verification),
+                           HasEvaluation(verification) ? ", every parameter and the evaluation"
+                                                       : " and every parameter");
   }
   return absl::StrCat(verdict, ": ", LargestText(verification));
 }

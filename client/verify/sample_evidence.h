@@ -67,11 +67,30 @@ inline v1::StepSample MakeSample(uint64_t step) {
   return sample;
 }
 
+inline v1::Evaluation MakeEvaluation(uint64_t step) {
+  v1::Evaluation evaluation;
+  evaluation.set_step(step);
+  evaluation.set_loss(0.5);
+  evaluation.set_accuracy(0.75);
+  evaluation.set_samples(kBatch);
+  return evaluation;
+}
+
+// What a run leaves whose ranks disagree after so many steps.
+inline void EndInDisagreement(Run* run, uint64_t steps) {
+  run->samples.resize(steps);
+  run->evaluations.clear();
+  for (RankTrace& rank : run->ranks) rank.steps.resize(steps);
+  run->cause = "'fc.weight' of rank 1 is not the same as that of rank 0";
+  run->ranks_disagree = true;
+}
+
 // On one or two ranks.
 inline Run GoodRun(uint32_t world_size) {
   Run run;
   run.world_size = world_size;
   for (uint64_t step = 1; step <= kSteps; ++step) run.samples.push_back(MakeSample(step));
+  run.evaluations.push_back(MakeEvaluation(kSteps));
   const uint32_t share = kLogicalRanks / world_size;
   for (uint32_t rank = 0; rank < world_size; ++rank) {
     RankTrace trace;

@@ -7,6 +7,16 @@
 #include "absl/strings/str_join.h"
 
 namespace tandem::verify {
+namespace {
+
+// "64 numbers"; "the first 16 of 64 numbers" where not all were compared.
+std::string ComparedText(const v1::DifferingValue& value) {
+  const std::string all = Counted(value.size(), "number");
+  if (value.compared() >= value.size()) return all;
+  return absl::StrCat("the first ", value.compared(), " of ", all);
+}
+
+}  // namespace
 
 std::string NumberText(double value) { return absl::StrFormat("%.9g", value); }
 
@@ -90,6 +100,8 @@ std::string AspectText(v1::Aspect aspect) {
       return "something before it";
     case v1::ASPECT_LENGTH:
       return "only one of them has it";
+    case v1::ASPECT_EVALUATION:
+      return "evaluation";
     default:
       return "nothing";
   }
@@ -99,13 +111,19 @@ std::string TensorText(const v1::Difference& difference) {
   const std::string when = difference.tensor_step() == 0
                                ? "before the first step"
                                : absl::StrCat("after step ", difference.tensor_step());
-  if (!difference.has_value()) return absl::StrCat(difference.tensor(), " ", when);
+  const std::string name = absl::StrCat(difference.tensor(), " ", when);
+  if (difference.tensor_missing_in() != 0) {
+    return absl::StrFormat("%s, which W = %u does not have", name, difference.tensor_missing_in());
+  }
+  if (!difference.has_value()) return name;
   const v1::DifferingValue& value = difference.value();
-  return absl::StrFormat("%s[%s] %s: %s at W = %u, %s at W = %u (%u of %u numbers differ)",
+  const std::string numbers = ComparedText(value);
+  if (value.differing() == 0) return absl::StrFormat("%s (%s are equal)", name, numbers);
+  return absl::StrFormat("%s[%s] %s: %s at W = %u, %s at W = %u (%u of %s differ)",
                          difference.tensor(), absl::StrJoin(value.index(), ", "), when,
                          NumberText(value.first()), difference.first_world_size(),
                          NumberText(value.other()), difference.other_world_size(),
-                         value.differing(), value.size());
+                         value.differing(), numbers);
 }
 
 }  // namespace tandem::verify

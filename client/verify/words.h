@@ -27,8 +27,9 @@ std::string VerdictText(v1::Verdict verdict, double tolerance);
 std::string DiagnosisText(v1::Diagnosis diagnosis);
 // What differs: "samples", "loss".
 std::string AspectText(v1::Aspect aspect);
-// "mlp.0.weight[3, 17] after step 1: 0.25 at W = 1, 0.5 at W = 2 (12 of 64 numbers differ)"; the name
-// and the step where the numbers are not known.
+// "mlp.0.weight[3, 17] after step 1: 0.25 at W = 1, 0.5 at W = 2 (12 of 64 numbers differ)"; where
+// that is known, that only one run has it, or that the numbers compared are equal; else the name and
+// the step.
 std::string TensorText(const v1::Difference& difference);
 
 }  // namespace tandem::verify

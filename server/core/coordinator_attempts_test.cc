@@ -267,6 +267,12 @@ TEST_F(TwoRanks, BadInput_MessageIsTheRanksOwn) {
   EXPECT_EQ(job("j").cause().message(), "digits.csv:7: label 12 is not below 10");
 }
 
+TEST_F(TwoRanks, RanksThatDisagree_AreNoErrorOfOneRank) {
+  Report("j", 0, v1::CAUSE_CODE_DIGEST_MISMATCH, "'w' of rank 1 is not the same as that of rank 0");
+  EXPECT_EQ(cause(), v1::CAUSE_CODE_DIGEST_MISMATCH);
+  EXPECT_EQ(job("j").cause().message(), "'w' of rank 1 is not the same as that of rank 0");
+}
+
 TEST_F(TwoRanks, RankReportsACodeThatIsNotItsOwn_CountsAsRankError) {
   Report("j", 0, v1::CAUSE_CODE_WORKER_LOST);
   EXPECT_EQ(cause(), v1::CAUSE_CODE_RANK_ERROR);

@@ -64,6 +64,21 @@ TEST_F(ReceiptTest, Describe_ShowsLevelAndDigests) {
   EXPECT_THAT(text, HasSubstr(job.receipt().parameter_digest().substr(0, 12)));
 }
 
+// Where a job ended in between leaves no trace in the one that went on from there.
+TEST_F(ReceiptTest, JobThatWentOnFromTheEndOfAnother_IsBitEqualToAnUnbrokenOne) {
+  const std::string checkpoint = absl::StrCat("\ncheckpoint: {dir: ", cluster_.folder(), "/saved}");
+  const v1::Job half = Train(absl::StrCat(kLines, "2", checkpoint));
+  const v1::Job went_on = Train(absl::StrCat(
+      kLines, "3\nepochs: 2\nresume_from: ", cluster_.folder(), "/saved/", half.id(), checkpoint));
+  const v1::Job unbroken = Train(absl::StrCat(kLines, "1\nepochs: 2"));
+  EXPECT_EQ(went_on.receipt().SerializeAsString(), unbroken.receipt().SerializeAsString());
+  EXPECT_THAT(ComparedAt(half), ElementsAre(10, 20, 30, 36));
+  EXPECT_THAT(ComparedAt(unbroken), ElementsAre(10, 20, 30, 40, 50, 60, 70, 72));
+  const CommandResult compared = cluster_.Tandem({"compare", went_on.id(), unbroken.id()});
+  EXPECT_EQ(compared.exit_code, 0) << compared.out << compared.err;
+  EXPECT_THAT(compared.out, HasSubstr("over 36 steps\n"));
+}
+
 // Controls: what is part of the training is part of the receipt.
 TEST_F(ReceiptTest, OtherSeedOrOtherOrder_LeavesAnotherReceipt) {
   const v1::Job job = Train(kLines + std::string("2"));
