@@ -153,18 +153,21 @@ TEST(Case22, DropoutMasks_DifferBetweenLogicalRanksAndNotBetweenWorldSizes) {
 // Why threads_per_rank is part of the job.
 TEST(Case35, OtherThreadCount_GivesOtherBits) {
   v1::JobSpec spec = SmallJob();
-  spec.mutable_data()->mutable_csv()->set_path(DIGITS_CSV);
-  spec.mutable_data()->mutable_csv()->set_classes(10);
+  v1::Synthetic& synthetic = *spec.mutable_data()->mutable_synthetic();
+  synthetic.set_samples(256);
+  synthetic.mutable_regression()->set_features(32);
+  synthetic.mutable_regression()->set_outputs(512);
+  spec.mutable_model()->mutable_mlp()->clear_hidden();
   spec.clear_evaluate();
   spec.clear_epochs();
   spec.set_steps(5);
-  spec.set_global_batch_size(512);
+  spec.set_global_batch_size(256);
   spec.set_logical_ranks(1);
-  spec.mutable_model()->mutable_mlp()->set_hidden(0, 512);
-  const std::string one = RunJob(TRAINER, spec, 1)[0].digest;
-  EXPECT_EQ(RunJob(TRAINER, spec, 1)[0].digest, one);
+  spec::FillDefaults(&spec);
+  const std::vector<std::string> one = RunJob(TRAINER, spec, 1)[0].samples;
+  EXPECT_EQ(RunJob(TRAINER, spec, 1)[0].samples, one);
   spec.set_threads_per_rank(2);
-  EXPECT_NE(RunJob(TRAINER, spec, 1)[0].digest, one);
+  EXPECT_NE(RunJob(TRAINER, spec, 1)[0].samples, one);
 }
 
 // Section 9 of the contract, test 7: what people do by hand, and are content with 1e-3.

@@ -132,7 +132,8 @@ TEST_F(ResumeTest, StateOfOptimizerLost_OtherBits) {
 // Of a finite loss at a learning rate beyond all bounds.
 TEST_F(ResumeTest, ParametersThatAreNotFinite_AreNeitherSavedNorASuccess) {
   v1::JobSpec spec = Job();
-  spec.mutable_optimizer()->mutable_sgd()->set_lr(1e40);
+  spec.mutable_data()->mutable_csv()->set_scale(1000);
+  spec.mutable_optimizer()->mutable_sgd()->set_lr(3e38);
   spec.set_steps(1);
   spec::FillDefaults(&spec);
   const RankRecord record = RunJob(TRAINER, spec, 2)[0];
@@ -156,6 +157,7 @@ TEST_F(ResumeTest, Case9_SixteenSamplesInBatchesOfFour_GoesOnWithTheNextOnAnothe
   v1::JobSpec spec = Job();
   spec.mutable_data()->mutable_csv()->set_path(WriteTestFile("sixteen.csv", lines));
   spec.mutable_data()->set_shuffle(false);
+  spec.clear_evaluate();
   spec.set_global_batch_size(4);
   spec.mutable_checkpoint()->set_every_steps(2);
   spec.set_steps(4);
@@ -226,10 +228,9 @@ TEST_F(ResumeTest, OperatorWithoutDeterministicKernel_FailsTheJobAndIsNamed) {
   const std::string path = WriteTestFile("put.pt", "");
   SaveNondeterministicModule(path);
   spec.mutable_model()->mutable_torchscript()->set_path(path);
-  const RankRecord record = RunJob(TRAINER, spec, 1)[0];
-  ASSERT_TRUE(record.failure);
-  EXPECT_THAT(record.failure->message(), HasSubstr("put"));
-  EXPECT_THAT(record.failure->message(), HasSubstr("deterministic"));
+  const std::string message = Refusal(spec);
+  EXPECT_THAT(message, HasSubstr("max_unpooling2d"));
+  EXPECT_THAT(message, HasSubstr("deterministic"));
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ void SaveModuleWithRareParameters(const std::string& path);
 // The same scores; its buffer `runs` counts the forwards.
 void SaveCountingModule(const std::string& path);
 
-// The same scores, through an operator (put_) that has no deterministic kernel.
+// The same scores, through an operator (max_unpool2d) that has no deterministic kernel.
 void SaveNondeterministicModule(const std::string& path);
 
 }  // namespace tandem::trainer
