@@ -1,6 +1,4 @@
 // `tandem export`: the trained weights of a job as a file that Python reads.
-#include <google/protobuf/struct.pb.h>
-
 #include <filesystem>
 #include <memory>
 
@@ -10,6 +8,7 @@
 #include "client/table.h"
 #include "common/checkpoint/export_weights.h"
 #include "common/checkpoint/find_checkpoint.h"
+#include "tandem/v1/client.pb.h"
 
 namespace tandem::client {
 namespace {
@@ -42,7 +41,19 @@ absl::Status CannotOpen(const CheckpointSource& source, const absl::Status& stat
                                           host, ", or copy it here"));
 }
 
+// Not a device or a pipe, which would be replaced by a file, nor a link, which would be cut.
+absl::Status CheckTarget(const std::string& path) {
+  if (path.empty()) return absl::InvalidArgumentError("--to needs the name of a file");
+  std::error_code ignored;
+  const auto status = std::filesystem::symlink_status(path, ignored);
+  if (!std::filesystem::exists(status) || std::filesystem::is_regular_file(status)) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(absl::StrCat(path, ": is not a plain file"));
+}
+
 absl::StatusOr<Export> ExportTo(const Context& context, const ExportOptions& options) {
+  if (absl::Status status = CheckTarget(options.target); !status.ok()) return status;
   const auto source = LocateCheckpoint(context, options.source);
   if (!source.ok()) return source.status();
   const auto found = checkpoint::FindCheckpoint(source->path);
@@ -57,15 +68,14 @@ absl::StatusOr<Export> ExportTo(const Context& context, const ExportOptions& opt
   return Export{options.target, *weights, found->checkpoint.manifest, found->skipped};
 }
 
-google::protobuf::Struct AsStruct(const Export& done) {
-  google::protobuf::Struct answer;
-  auto& fields = *answer.mutable_fields();
-  fields["path"].set_string_value(done.path);
-  fields["tensors"].set_number_value(static_cast<double>(done.weights.tensors));
-  fields["parameters"].set_number_value(static_cast<double>(done.weights.parameters));
-  fields["step"].set_number_value(static_cast<double>(done.manifest.step()));
-  fields["parameter_digest"].set_string_value(done.manifest.parameter_digest());
-  return answer;
+v1::ExportedModel AsMessage(const Export& done) {
+  v1::ExportedModel message;
+  message.set_path(done.path);
+  message.set_tensors(done.weights.tensors);
+  message.set_parameters(done.weights.parameters);
+  message.set_step(done.manifest.step());
+  message.set_parameter_digest(done.manifest.parameter_digest());
+  return message;
 }
 
 std::string AsText(const Export& done) {
@@ -86,7 +96,7 @@ absl::StatusOr<ExitCode> Run(Context* context, const ExportOptions& options) {
   for (const std::string& why : done->skipped) {
     context->console.Remark(absl::StrCat("tandem: skipped a newer checkpoint: ", why));
   }
-  context->Answer(AsStruct(*done), [&] { return AsText(*done); });
+  context->Answer(AsMessage(*done), [&] { return AsText(*done); });
   return ExitCode::kSuccess;
 }
 

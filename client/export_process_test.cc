@@ -1,6 +1,5 @@
 // `export` and `--resume-from`: checkpoints that are named by a path or by a job.
 #include <gmock/gmock.h>
-#include <google/protobuf/struct.pb.h>
 #include <google/protobuf/util/json_util.h>
 #include <gtest/gtest.h>
 
@@ -114,10 +113,10 @@ TEST_F(CheckpointCommandsTest, Export_OfAFolder_TakesTheNewest) {
 
 TEST_F(CheckpointCommandsTest, Export_Json_IsOneDocument) {
   const Result result = Tandem("-o json export " + file_ + " --to " + target_);
-  google::protobuf::Struct answer;
+  v1::ExportedModel answer;
   ASSERT_TRUE(google::protobuf::util::JsonStringToMessage(result.out, &answer).ok()) << result.out;
-  EXPECT_EQ(answer.fields().at("parameters").number_value(), 2);
-  EXPECT_EQ(answer.fields().at("parameter_digest").string_value(), "d1g35t");
+  EXPECT_EQ(answer.parameters(), 2u);
+  EXPECT_EQ(answer.parameter_digest(), "d1g35t");
 }
 
 TEST_F(CheckpointCommandsTest, Export_FileIsThere_IsReplacedOnlyWithForce) {
@@ -126,6 +125,14 @@ TEST_F(CheckpointCommandsTest, Export_FileIsThere_IsReplacedOnlyWithForce) {
   EXPECT_EQ(Contents(target_), "precious");
   EXPECT_EQ(Tandem("export " + file_ + " --force --to " + target_).code, 0);
   EXPECT_TRUE(safetensors::SafetensorsFile::Open(target_).ok());
+}
+
+TEST_F(CheckpointCommandsTest, Export_ToWhatIsNoPlainFile_IsRefusedEvenWithForce) {
+  std::ofstream(folder_ + "/precious") << "precious";
+  std::filesystem::create_symlink("precious", folder_ + "/link");
+  ExpectRefusal("export " + file_ + " --force --to " + folder_ + "/link", "not a plain file");
+  EXPECT_EQ(Contents(folder_ + "/link"), "precious");
+  ExpectRefusal("export " + file_ + " --force --to /dev/null", "not a plain file");
 }
 
 TEST_F(CheckpointCommandsTest, Export_WithoutTo_IsRefused) {

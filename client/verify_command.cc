@@ -1,5 +1,6 @@
 // `tandem verify`: trains one job on several numbers of workers and says whether that is one result.
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <memory>
 
@@ -168,7 +169,20 @@ absl::StatusOr<ExitCode> Report(Context* context, const std::string& html_file,
   return found.passed() ? ExitCode::kSuccess : ExitCode::kJobFailed;
 }
 
+// Before anything is trained.
+absl::Status CheckOptions(const VerifyOptions& options) {
+  if (std::isnan(options.tolerance)) {
+    return absl::InvalidArgumentError("--tolerance: nan is not a number");
+  }
+  if (options.html_file.empty() || std::ofstream(options.html_file, std::ios::app)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("--html ", options.html_file, " cannot be written"));
+}
+
 absl::StatusOr<ExitCode> Verify(Context* context, const VerifyOptions& options) {
+  if (absl::Status status = CheckOptions(options); !status.ok()) return status;
   const auto spec = options.spec.Load();
   if (!spec.ok()) return spec.status();
   const std::vector<uint32_t> sizes = verify::WorldSizes(*spec, options.workers);

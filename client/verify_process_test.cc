@@ -86,7 +86,9 @@ TEST_F(VerifyProcessTest, Page_IsWritten) {
   const std::string page = folder_ + "/page.html";
   EXPECT_EQ(Verify("summed", "--html " + page).code, 1);
   EXPECT_THAT(Contents(page), HasSubstr("<strong>gradient scaled</strong>"));
-  EXPECT_EQ(Verify("good", "--html /no/such/folder/page.html").code, 2);
+  const Result refused = Verify("good", "--html /no/such/folder/page.html");
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_EQ(refused.out, "") << "it trained before it looked";
 }
 
 TEST_F(VerifyProcessTest, JobFails_ExitsWith1AndItsCause) {

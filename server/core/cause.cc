@@ -60,7 +60,6 @@ v1::Cause FailureReported(const v1::RankStatus& rank, const v1::RankFailure& fai
     case v1::CAUSE_CODE_DIGEST_MISMATCH:
       return CauseOf(failure.code(), rank, failure.message());
     case v1::CAUSE_CODE_PEER_LOST:
-    case v1::CAUSE_CODE_DIGEST_MISMATCH:
       return CauseOf(failure.code(), rank, who + failure.message());
     default:
       return CauseOf(v1::CAUSE_CODE_RANK_ERROR, rank, who + failure.message());
