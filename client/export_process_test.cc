@@ -9,6 +9,7 @@
 #include "client/testing/process_fixture.h"
 #include "common/checkpoint/checkpoint_folder.h"
 #include "common/safetensors/safetensors_file.h"
+#include "tandem/v1/client.pb.h"
 
 namespace tandem::client {
 namespace {
