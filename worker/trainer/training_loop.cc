@@ -114,11 +114,12 @@ absl::Status TrainingLoop::FinishStep(const ddp::Tally& total,
   sample.set_count(total.count);
   sample.set_samples_digest(total.samples_digest);
   sample.set_learning_rate(report.learning_rate);
+  // Before ranks are compared: where they differ, it is the evidence.
+  if (absl::Status status = Trace(sample, report.gradient_norm); !status.ok()) return status;
   if (absl::Status status = Verify(&sample); !status.ok()) return status;
   const bool is_due = state_.step % workload_.spec.verify_every() == 0;
   state_.receipt = ExtendReceipt(state_.receipt, sample, is_due);
   sample.set_receipt(state_.receipt);
-  if (absl::Status status = Trace(sample, report.gradient_norm); !status.ok()) return status;
   Enter(v1::PHASE_DATA);
   return Tell(&TrainingObserver::OnStep, sample);
 }

@@ -72,11 +72,11 @@ absl::Status Train(const TrainingRun& run, ddp::Transport& transport) {
   ddp::LeafFold fold(transport, options.logical_ranks, options.job_hash);
   // Reducer and tallies wait in their destructors for exchanges that may never end.
   absl::Cleanup abort = [&transport] { transport.Abort(); };
+  auto tracer = MakeTracer(run, (*reducer)->range());
+  if (!tracer.ok()) return tracer.status();
   if (absl::Status status = VerifyBeginning(run, transport); !status.ok()) return status;
 
   ShareSource shares(run.workload, run.mistakes, (*reducer)->range(), run.state.step);
-  auto tracer = MakeTracer(run, (*reducer)->range());
-  if (!tracer.ok()) return tracer.status();
   absl::Status status = RunLoop(run, {.pass = {.workload = run.workload,
                                                .reducer = **reducer,
                                                .tallies = tallies,
