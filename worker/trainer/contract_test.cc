@@ -132,10 +132,12 @@ class EveryModel : public ::testing::TestWithParam<std::string> {
 };
 
 #ifdef TANDEM_LONG_TESTS
+
 TEST_P(EveryModel, EveryWorldSize_SameBitsAfterEveryStep) { ExpectSameBitsAt({2, 4, 5, 6, 7}); }
+
 #else
+
 TEST_P(EveryModel, OneThreeAndEightRanks_SameBitsAfterEveryStep) { ExpectSameBitsAt({3, 8}); }
-#endif
 
 TEST(MaskedTokens, BatchWithoutATarget_IsAStepThatMovesNothing) {
   const TracedRun run = TrainTraced(MaskedTokensJob(), 2);
@@ -154,16 +156,16 @@ TEST(LossScale, OverflowOnOneRankOnly_EveryRankSkipsTheStep) {
   spec.mutable_data()->mutable_csv()->set_path(WriteTestFile("overflow.csv", lines));
   spec.mutable_data()->set_shuffle(false);
   spec.set_global_batch_size(8);
+  spec.mutable_model()->mutable_mlp()->set_dropout(0);
   spec.set_steps(1);
   const TracedRun alone = TrainTraced(spec, 1);
   ExpectSameBits(TrainTraced(spec, 2), alone);
-  v1::JobSpec other = spec;  // the control: without the overflow it does step
-  other.mutable_data()->mutable_csv()->set_scale(1e-4);
+  v1::JobSpec other = spec;  // the control: without the overflow there is a step
+  other.mutable_data()->mutable_csv()->set_scale(1e-6);
   EXPECT_NE(TrainTraced(other, 1).digest, alone.digest);
   other = spec;
-  other.set_seed(spec.seed());
   other.mutable_optimizer()->mutable_adamw()->set_lr(0.5);
-  EXPECT_EQ(TrainTraced(other, 1).digest, alone.digest) << "no step, no learning rate";
+  EXPECT_EQ(TrainTraced(other, 1).digest, alone.digest) << "it has made a step";
 }
 
 // A module that counts its forwards in a buffer: measuring must not be among them.
@@ -176,6 +178,8 @@ TEST(Evaluation, OfAModelThatChangesItsBuffers_LeavesNoTrace) {
   spec.mutable_evaluate()->set_every_steps(3);
   ExpectSameBits(TrainTraced(spec, 3), TrainTraced(spec, 1));
 }
+
+#endif
 
 std::vector<std::string> Names() {
   std::vector<std::string> names;
