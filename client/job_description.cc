@@ -23,7 +23,7 @@ std::string TimeText(bool known, const google::protobuf::Timestamp& time, const 
 
 // "560 of 1120", with where it went on from a checkpoint.
 std::string StepText(const v1::Job& job) {
-  const std::string text = absl::StrCat(job.step(), " of ", job.total_steps());
+  std::string text = absl::StrCat(job.step(), " of ", job.total_steps());
   if (job.first_step() <= 1) return text;
   return absl::StrCat(text, ", resumed after step ", job.first_step() - 1);
 }

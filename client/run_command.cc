@@ -34,8 +34,9 @@ absl::Status FitToSlots(uint32_t slots, Console* console, v1::JobSpec* spec) {
     }
   }
   if (spec->workers() <= slots) return spec::Validate(*spec);
-  return absl::InvalidArgumentError(absl::StrCat(
-      "workers: ", spec->workers(), " do not fit on --local ", slots, ": each needs a slot"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("workers: ", spec->workers(), " do not fit on --local ", slots,
+                   ": each needs a slot (--workers ", slots, " trains on fewer)"));
 }
 
 // One run, from the connection to the summary. The first interrupt cancels the job, a second one

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "worker/data/npy.h"
 
 namespace tandem::data {
@@ -26,15 +27,17 @@ std::unique_ptr<zip_t, Discard> OpenArchive(absl::string_view bytes) {
 }
 
 // The names of at most so many arrays as fit into a message.
+// As the key `inputs` takes them: without the ".npy" of the files in it.
 std::string NamesIn(zip_t* archive) {
   constexpr zip_int64_t kShown = 8;
   const zip_int64_t count = zip_get_num_entries(archive, 0);
   std::string names;
   for (zip_int64_t i = 0; i < count && i < kShown; ++i) {
     const char* name = zip_get_name(archive, static_cast<zip_uint64_t>(i), 0);
-    absl::StrAppend(&names, i == 0 ? "" : ", ", name == nullptr ? "?" : name);
+    const absl::string_view shown = name == nullptr ? "?" : name;
+    absl::StrAppend(&names, i == 0 ? "" : ", ", absl::StripSuffix(shown, ".npy"));
   }
-  return absl::StrCat(names, count > kShown ? ", ..." : "");
+  return absl::StrCat(names.empty() ? "nothing" : names, count > kShown ? ", ..." : "");
 }
 
 // Appends the next `count` bytes of the file, or all there are; false: it is damaged.
