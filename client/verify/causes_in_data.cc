@@ -146,7 +146,7 @@ Sentence SamplesTwiceOrNever(const Pair& pair) {
   for (const auto& [number, other] : here) {
     const auto first = there.find(number);
     if (first == there.end()) continue;
-    const Sentence sentence = TwiceOrNeverIn(number, first->second, other, pair);
+    Sentence sentence = TwiceOrNeverIn(number, first->second, other, pair);
     if (sentence) return sentence;
   }
   return std::nullopt;

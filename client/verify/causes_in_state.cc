@@ -98,7 +98,7 @@ Sentence InitialWeightsOfRanks(const Run& run) {
 
 Sentence InitialWeights(const Pair& pair) {
   for (const Run* run : {&pair.first, &pair.other}) {
-    const Sentence sentence = InitialWeightsOfRanks(*run);
+    Sentence sentence = InitialWeightsOfRanks(*run);
     if (sentence) return sentence;
   }
   const Tensors& tensors = TensorsAt(pair.first.ranks.front(), 0);

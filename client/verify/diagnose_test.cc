@@ -70,11 +70,11 @@ TEST_F(DiagnoseTest, TwiceTheBatch_HasBothCounts) {
   Resample(&other_, [](const v1::LeafTrace& leaf, uint64_t step) {
     std::vector<int64_t> ids;
     for (int i = 0; i < kBatch; ++i) {
-      ids.push_back(static_cast<int64_t>(step) * 100 + leaf.logical_rank() * kBatch + i);
+      ids.push_back(static_cast<int64_t>(step) * 100 + int64_t{leaf.logical_rank()} * kBatch + i);
     }
     return ids;
   });
-  for (v1::StepSample& sample : other_.samples) sample.set_count(2 * kBatch);
+  for (v1::StepSample& sample : other_.samples) sample.set_count(uint64_t{2} * kBatch);
   Derail(&other_, 1, 2.2);
   const v1::Finding finding = TheFinding();
   EXPECT_EQ(finding.diagnosis(), v1::DIAGNOSIS_BATCH_SIZE);
@@ -242,7 +242,8 @@ TEST_F(DiagnoseTest, TwoCauses_AreBothNamedTheEarlierFirst) {
 // What one size does on purpose at the other as well is no cause.
 TEST_F(DiagnoseTest, SameInBothSizes_IsNotNamed) {
   const auto ascending = [](const v1::LeafTrace& leaf, uint64_t step) {
-    const auto begin = static_cast<int64_t>((step - 1) * kBatch + leaf.logical_rank() * 2);
+    const auto begin =
+        static_cast<int64_t>((step - 1) * kBatch + uint64_t{2} * leaf.logical_rank());
     return std::vector<int64_t>{begin % kSamples, (begin + 1) % kSamples};
   };
   for (verify::Run* run : {&first_, &again_, &other_}) Resample(run, ascending);
@@ -258,7 +259,7 @@ TEST_F(DiagnoseTest, EpochThatTheFirstDidNotReach_IsNotCompared) {
       std::vector<int64_t> ids;
       for (int i = 0; i < share; ++i) {
         const auto at = static_cast<int64_t>((step - 1) * kLogicalRanks + leaf.logical_rank());
-        ids.push_back((at * share + i) % (2 * kSamples));
+        ids.push_back((at * share + i) % (int64_t{2} * kSamples));
       }
       return ids;
     };

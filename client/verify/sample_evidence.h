@@ -20,7 +20,7 @@ inline constexpr const char* kTensors[] = {"fc.weight", "fc.bias", "bn.running_m
 // Position `at` of an epoch has this sample: another order in each of the first epochs.
 inline int64_t SampleAt(uint64_t epoch, int at) {
   constexpr int kStrides[] = {5, 11, 3, 13};  // each without a divisor in common with 16
-  return (at * kStrides[epoch % 4] + static_cast<int64_t>(epoch)) % kSamples;
+  return (int64_t{at} * kStrides[epoch % 4] + static_cast<int64_t>(epoch)) % kSamples;
 }
 
 inline v1::TensorDigest Digest(const std::string& name, const std::string& bytes) {

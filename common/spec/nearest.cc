@@ -62,7 +62,8 @@ std::optional<std::string> NearestWord(absl::string_view word,
     const size_t distance = EditDistance(wanted, normalized);
     const size_t allowed = (std::max(wanted.size(), normalized.size()) + 2) / 3;
     const bool near = distance <= allowed || OneContainsTheOther(wanted, normalized);
-    const std::pair<bool, size_t> rank = {!IsWholePart(wanted, normalized), distance};
+    const bool is_likely = distance == 0 || IsWholePart(wanted, normalized);
+    const std::pair<bool, size_t> rank = {!is_likely, distance};
     if (near && rank < least) {
       least = rank;
       nearest = candidate;
