@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/testing/fake_coordinator.h"
 #include "client/testing/process_fixture.h"
+#include "tandem/v1/verify.pb.h"
 
 namespace tandem::client {
 namespace {
@@ -178,6 +179,39 @@ TEST_F(AnsweredProcessTest, Loss_AsCsv) {
   for (size_t i = 0; i < 3; ++i) fake_.samples[i].set_step(i + 1);
   const Result result = Tandem("loss digits-1 --csv");
   EXPECT_EQ(std::count(result.out.begin(), result.out.end(), '\n'), 4);
+}
+
+TEST_F(AnsweredProcessTest, Compare_EqualJobs_ExitsWith0) {
+  fake_.jobs = {MakeJob("digits-1", v1::JOB_STATE_SUCCEEDED),
+                MakeJob("digits-2", v1::JOB_STATE_SUCCEEDED)};
+  fake_.samples.resize(1);
+  fake_.samples[0].set_step(1);
+  const Result result = Tandem("compare digits-1 digits-2");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(result.out, "bit-equal: digits-1 and digits-2 over 1 step\n");
+}
+
+TEST_F(AnsweredProcessTest, Compare_OtherSpecInJson_NamesTheKeys) {
+  fake_.jobs = {MakeJob("digits-1", v1::JOB_STATE_SUCCEEDED),
+                MakeJob("digits-2", v1::JOB_STATE_SUCCEEDED)};
+  fake_.jobs[0].mutable_spec()->set_workers(1);
+  fake_.jobs[1].mutable_spec()->set_workers(2);
+  fake_.samples.resize(1);
+  fake_.samples[0].set_step(1);
+  v1::Comparison comparison;
+  ASSERT_TRUE(google::protobuf::util::JsonStringToMessage(
+                  Tandem("compare digits-1 digits-2 -o json").out, &comparison)
+                  .ok());
+  ASSERT_EQ(comparison.differing_keys_size(), 1);
+  EXPECT_EQ(comparison.differing_keys(0), "workers: 1 -> 2");
+}
+
+TEST_F(AnsweredProcessTest, Compare_JobWithoutSteps_ExitsWith2) {
+  fake_.jobs = {MakeJob("digits-1", v1::JOB_STATE_QUEUED),
+                MakeJob("digits-2", v1::JOB_STATE_QUEUED)};
+  const Result result = Tandem("compare digits-1 digits-2");
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.err, HasSubstr("digits-1 has not done a step yet"));
 }
 
 }  // namespace

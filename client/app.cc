@@ -18,7 +18,7 @@ constexpr const char* kFooter =
 
 Exit codes:
   0    success; of run and wait: the job succeeded
-  1    the job failed or was cancelled
+  1    the job failed or was cancelled; of verify and compare: different
   2    wrong command line or specification, or no such job
   3    the coordinator cannot be reached, or cannot do its work
   124  wait --timeout ran out
@@ -38,6 +38,9 @@ void AddCommands(CLI::App* app, Context* context) {
   AddWaitCommand(app, context);
   AddLogsCommand(app, context);
   AddLossCommand(app, context);
+  AddVerifyCommand(app, context);
+  AddCompareCommand(app, context);
+  AddExportCommand(app, context);
   AddWorkersCommand(app, context);
   AddSpecCommands(app, context);
   AddCompletionCommand(app, context);

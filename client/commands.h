@@ -13,6 +13,9 @@ void AddJobCommands(CLI::App* app, Context* context);        // list, status, de
 void AddWaitCommand(CLI::App* app, Context* context);        // wait
 void AddLogsCommand(CLI::App* app, Context* context);        // logs
 void AddLossCommand(CLI::App* app, Context* context);        // loss
+void AddVerifyCommand(CLI::App* app, Context* context);      // verify
+void AddCompareCommand(CLI::App* app, Context* context);     // compare
+void AddExportCommand(CLI::App* app, Context* context);      // export
 void AddWorkersCommand(CLI::App* app, Context* context);     // workers
 void AddSpecCommands(CLI::App* app, Context* context);       // check, explain
 void AddCompletionCommand(CLI::App* app, Context* context);  // completion

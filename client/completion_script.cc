@@ -29,13 +29,16 @@ std::string NamesOf(const std::vector<const CLI::App*>& commands) {
   });
 }
 
+// The argument that files stand for as well as jobs.
+constexpr const char* kJobOrFile = "JOB|FILE";
+
 bool Takes(const CLI::App& command, const std::string& positional) {
   return command.get_option_no_throw(positional) != nullptr;
 }
 
 // Words that can stand where the command's argument does, or `list_ids`, a command that prints them.
 std::string WordsFor(const CLI::App& command, const std::string& list_ids) {
-  if (Takes(command, "JOB")) return list_ids;
+  if (Takes(command, "JOB") || Takes(command, kJobOrFile)) return list_ids;
   if (Takes(command, "SHELL")) return "bash zsh fish";
   if (!Takes(command, "KEY")) return "";
   return absl::StrJoin(spec::AllKeys(), " ", [](std::string* out, const spec::KeyReference& key) {
@@ -61,7 +64,8 @@ std::string Branches(const CLI::App& app) {
   return ForEachCommand(app, [&](const CLI::App& command) {
     return absl::StrCat("    ", command.get_name(), ") flags=\"",
                         absl::StrJoin(FlagsOf(command), " "), "\"; words=\"",
-                        WordsFor(command, "$(\"$program\" list --ids 2>/dev/null)"), "\" ;;\n");
+                        WordsFor(command, "$(\"$program\" list --ids 2>/dev/null)"),
+                        Takes(command, kJobOrFile) ? "\"; files=yes ;;\n" : "\" ;;\n");
   });
 }
 
@@ -70,7 +74,7 @@ std::string Branches(const CLI::App& app) {
 std::string BashCompletion(const CLI::App& app) {
   return absl::StrCat(R"(# bash completion of tandem: source <(tandem completion bash)
 _tandem() {
-  local current=${COMP_WORDS[COMP_CWORD]} command= word flags= words=
+  local current=${COMP_WORDS[COMP_CWORD]} command= word flags= words= files=
   local program=${COMP_WORDS[0]/#\~/$HOME}
   for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case " )",
@@ -85,7 +89,7 @@ _tandem() {
   if [[ $current == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$flags" -- "$current")
   elif [[ -n $words ]]; then
-    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current"; [[ -z $files ]] || compgen -f -- "$current")
   else
     mapfile -t COMPREPLY < <(compgen -f -- "$current")
   fi
@@ -98,7 +102,7 @@ std::string ZshCompletion(const CLI::App& app) {
   return absl::StrCat(R"(#compdef tandem
 # zsh completion of tandem: source <(tandem completion zsh)
 _tandem() {
-  local command= word flags= words_=
+  local command= word flags= words_= files=
   local program=${words[1]/#\~/$HOME}
   for word in "${(@)words[2,CURRENT-1]}"; do
     case " )",
@@ -114,6 +118,7 @@ _tandem() {
     compadd -- ${=flags}
   elif [[ -n $words_ ]]; then
     compadd -- ${=words_}
+    [[ -z $files ]] || _files
   else
     _files
   fi
@@ -138,7 +143,8 @@ std::string FishCompletion(const CLI::App& app) {
     const std::string words = WordsFor(
         *command, "(set -l typed (commandline -opc); command $typed[1] list --ids 2>/dev/null)");
     if (words.empty()) continue;
-    absl::StrAppend(&script, "complete -c tandem", when, " -f -a '", words, "'\n");
+    absl::StrAppend(&script, "complete -c tandem", when, Takes(*command, kJobOrFile) ? "" : " -f",
+                    " -a '", words, "'\n");
   }
   return script;
 }

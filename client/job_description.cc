@@ -3,6 +3,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "client/job_text.h"
 #include "common/proto_time.h"
 #include "common/spec/yaml_writer.h"
@@ -20,6 +21,34 @@ std::string TimeText(bool known, const google::protobuf::Timestamp& time, const 
   return known ? absl::FormatTime("%Y-%m-%d %H:%M:%E3S %Z", FromProto(time), view.zone) : "";
 }
 
+// "560 of 1120", with where it went on from a checkpoint.
+std::string StepText(const v1::Job& job) {
+  std::string text = absl::StrCat(job.step(), " of ", job.total_steps());
+  if (job.first_step() <= 1) return text;
+  return absl::StrCat(text, ", resumed after step ", job.first_step() - 1);
+}
+
+// "bitwise", "none (unsafe.order_by_rank)".
+std::string LevelText(const v1::Receipt& receipt) {
+  constexpr size_t kPrefix = sizeof("EQUIVALENCE_LEVEL_") - 1;
+  const std::string& name = v1::EquivalenceLevel_Name(receipt.level());
+  if (name.size() <= kPrefix) return "";
+  const std::string level = absl::AsciiStrToLower(name.substr(kPrefix));
+  return receipt.reason().empty() ? level : absl::StrCat(level, " (", receipt.reason(), ")");
+}
+
+// Enough of a digest to tell two jobs apart at a glance; -o json has all of it.
+std::string ReceiptText(const v1::Receipt& receipt) {
+  constexpr size_t kPrefix = 12;
+  if (receipt.step() == 0) return "";
+  std::string text = absl::StrFormat("%016x at step %u", receipt.digest(), receipt.step());
+  if (!receipt.parameter_digest().empty()) {
+    absl::StrAppend(&text, ", parameters ", receipt.parameter_digest().substr(0, kPrefix),
+                    " at step ", receipt.parameter_step());
+  }
+  return text;
+}
+
 std::string Facts(const v1::Job& job, const View& view) {
   std::vector<std::vector<Cell>> rows;
   const auto add = [&](const std::string& what, const std::string& text) {
@@ -32,12 +61,17 @@ std::string Facts(const v1::Job& job, const View& view) {
   add("attempt", absl::StrCat(job.attempt()));
   add("world size", absl::StrCat(job.world_size()));
   add("logical ranks", absl::StrCat(job.logical_ranks()));
-  add("step", absl::StrCat(job.step(), " of ", job.total_steps()));
+  if (job.has_receipt()) add("equivalence", LevelText(job.receipt()));
+  add("step", StepText(job));
   if (job.step() > 0) add("epoch", EpochText(job));
   if (job.has_loss()) add("loss", LossText(job.loss()));
   if (job.has_evaluation()) add("held out", EvaluationText(job.evaluation()));
   if (job.steps_per_second() > 0) add("speed", RateText(job.steps_per_second()));
   add("parameters", job.parameter_digest());
+  add("receipt", ReceiptText(job.receipt()));
+  if (job.has_checkpoint()) {
+    add("checkpoint", absl::StrCat(job.checkpoint().path(), " at step ", job.checkpoint().step()));
+  }
   if (job.master_port() != 0) add("master port", absl::StrCat(job.master_port()));
   add("submitted", TimeText(job.has_submitted_at(), job.submitted_at(), view));
   add("started", TimeText(job.has_started_at(), job.started_at(), view));

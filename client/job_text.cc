@@ -52,11 +52,12 @@ bool FirstStepIsOfLastAttempt(const v1::Job& job) {
 // too little to measure.
 std::optional<double> MeanRate(const v1::Job& job) {
   constexpr absl::Duration kTelling = absl::Milliseconds(100);
-  if (job.step() < 2 || !FirstStepIsOfLastAttempt(job)) return std::nullopt;
+  const uint64_t first = std::max<uint64_t>(job.first_step(), 1);
+  if (job.step() <= first || !FirstStepIsOfLastAttempt(job)) return std::nullopt;
   const absl::Duration took =
       TimeBetween(job.submitted_at(), job.ended_at()) - FromProto(job.time_to_first_step());
   if (took < kTelling) return std::nullopt;
-  return static_cast<double>(job.step() - 1) / absl::ToDoubleSeconds(took);
+  return static_cast<double>(job.step() - first) / absl::ToDoubleSeconds(took);
 }
 
 // "1.2s, 812 steps/s, first step after 0.35s".
@@ -117,9 +118,11 @@ std::string EpochText(const v1::Job& job) {
 }
 
 std::string EvaluationText(const v1::Evaluation& evaluation) {
-  return absl::StrFormat("loss %s, accuracy %.2f %% of %u samples at step %u",
-                         LossText(evaluation.loss()), 100 * evaluation.accuracy(),
-                         evaluation.samples(), evaluation.step());
+  const std::string accuracy =
+      evaluation.has_accuracy() ? absl::StrFormat(", accuracy %.2f %%", 100 * evaluation.accuracy())
+                                : "";
+  return absl::StrFormat("loss %s%s of %u samples at step %u", LossText(evaluation.loss()),
+                         accuracy, evaluation.samples(), evaluation.step());
 }
 
 std::string FormatJobList(const v1::ListJobsResponse& jobs, const View& view) {
@@ -161,6 +164,7 @@ std::string FormatSummary(const v1::Job& job, const View& view) {
   add("time", Speed(job));
   add("logical ranks", absl::StrCat(job.logical_ranks()));
   add("parameters", job.parameter_digest());
+  add("checkpoint", job.checkpoint().path());
   std::string text = absl::StrCat(job.id(), "  ", PaintedState(job, view), "\n");
   text += FormatTable(rows, view.color);
   if (job.has_cause()) absl::StrAppend(&text, "  cause: ", FormatCause(job.cause()));

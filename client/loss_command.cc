@@ -25,7 +25,9 @@ std::string LossText(const Context& context, const LossOptions& options,
     return FormatLossTable(history, std::numeric_limits<int>::max());
   }
   std::vector<double> losses;
-  for (const v1::StepSample& sample : history.samples()) losses.push_back(LossOf(sample));
+  for (const v1::StepSample& sample : history.samples()) {
+    if (const auto loss = LossOf(sample)) losses.push_back(*loss);
+  }
   const auto width = static_cast<size_t>(settings.columns - 1);
   return absl::StrCat(Sparkline(losses, width), "\n", FormatLossTable(history, kRowsOnTerminal));
 }

@@ -48,20 +48,32 @@ const v1::Evaluation* EvaluationAt(const v1::GetHistoryResponse& history, uint64
   return found == history.evaluations().end() ? nullptr : &*found;
 }
 
+std::string LossCell(const v1::StepSample& sample, int digits, const char* none) {
+  const std::optional<double> loss = LossOf(sample);
+  return loss ? absl::StrFormat("%.*g", digits, *loss) : none;
+}
+
+// Empty where nothing was measured, or targets are numbers.
+std::string AccuracyCell(const v1::Evaluation* evaluation) {
+  if (evaluation == nullptr || !evaluation->has_accuracy()) return "";
+  return absl::StrFormat("%.2f %%", 100 * evaluation->accuracy());
+}
+
 std::vector<Cell> LossRow(const v1::StepSample& sample, const v1::Evaluation* evaluation) {
   return {{absl::StrCat(sample.step())},
           // Counted from 1, as people do.
           {absl::StrCat(sample.epoch() + 1)},
-          {absl::StrFormat("%.6g", LossOf(sample))},
+          {LossCell(sample, 6, "-")},
           {absl::StrFormat("%.4g", sample.learning_rate())},
           {evaluation == nullptr ? "" : LossText(evaluation->loss())},
-          {evaluation == nullptr ? "" : absl::StrFormat("%.2f %%", 100 * evaluation->accuracy())}};
+          {AccuracyCell(evaluation)}};
 }
 
 }  // namespace
 
-double LossOf(const v1::StepSample& sample) {
-  return sample.count() == 0 ? 0 : sample.loss_sum() / static_cast<double>(sample.count());
+std::optional<double> LossOf(const v1::StepSample& sample) {
+  if (sample.count() == 0) return std::nullopt;
+  return sample.loss_sum() / static_cast<double>(sample.count());
 }
 
 std::string Sparkline(const std::vector<double>& values, size_t width) {
@@ -88,8 +100,8 @@ std::string FormatLossTable(const v1::GetHistoryResponse& history, size_t most_r
 std::string FormatLossCsv(const v1::GetHistoryResponse& history) {
   std::string csv = "step,epoch,loss,samples,learning_rate\n";
   for (const v1::StepSample& sample : history.samples()) {
-    absl::StrAppendFormat(&csv, "%u,%u,%.17g,%u,%.17g\n", sample.step(), sample.epoch(),
-                          LossOf(sample), sample.count(), sample.learning_rate());
+    absl::StrAppendFormat(&csv, "%u,%u,%s,%u,%.17g\n", sample.step(), sample.epoch(),
+                          LossCell(sample, 17, ""), sample.count(), sample.learning_rate());
   }
   return csv;
 }

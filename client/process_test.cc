@@ -20,7 +20,7 @@ using ::testing::StartsWith;
 
 TEST_F(ProcessTest, NobodyListens_ExitsWith3AndOneLineThatNamesTheAddress) {
   for (const char* line : {"list", "workers", "status x", "describe x", "wait x", "logs x",
-                           "loss x", "cancel x", "list -o json"}) {
+                           "loss x", "cancel x", "compare x y", "list -o json"}) {
     const Result result = Tandem(line);
     EXPECT_EQ(result.code, 3) << line;
     EXPECT_EQ(result.out, "") << line;
@@ -40,16 +40,31 @@ TEST_F(ProcessTest, ListenerThatNeverAnswers_ExitsWith3Soon) {
 }
 
 TEST_F(ProcessTest, WrongCommandLines_ExitWith2AndOneLine) {
-  for (const std::string& line :
-       {std::string(""), std::string("--foo"), std::string("frobnicate"), std::string("list --foo"),
-        std::string("status"), std::string("-o xml list"),
-        std::string("--coordinator nowhere list"), std::string("completion tcsh"),
-        std::string("wait x --timeout soon"), "run " + spec_file_ + " --local 0",
-        "run " + spec_file_ + " --local many", "run " + spec_file_ + " --workers -1",
-        "check " + spec_file_ + " --seed -5",
-        "check " + spec_file_ + " --seed 18446744073709551616", std::string("explain no.such.key"),
-        std::string("submit /no/such/file.yaml"), "submit " + folder_,
-        "submit " + spec_file_ + " --set nmae=x", "submit " + spec_file_ + " --set name"}) {
+  for (const std::string& line : {std::string(""),
+                                  std::string("--foo"),
+                                  std::string("frobnicate"),
+                                  std::string("list --foo"),
+                                  std::string("status"),
+                                  std::string("-o xml list"),
+                                  std::string("--coordinator nowhere list"),
+                                  std::string("completion tcsh"),
+                                  std::string("wait x --timeout soon"),
+                                  "run " + spec_file_ + " --local 0",
+                                  "run " + spec_file_ + " --local many",
+                                  "run " + spec_file_ + " --workers -1",
+                                  "verify " + spec_file_ + " --workers 0",
+                                  "verify " + spec_file_ + " --workers 1,two",
+                                  "verify " + spec_file_ + " --workers 1,8",
+                                  "verify " + spec_file_ + " --steps 0",
+                                  "verify " + spec_file_ + " --tolerance -1",
+                                  std::string("compare x"),
+                                  "check " + spec_file_ + " --seed -5",
+                                  "check " + spec_file_ + " --seed 18446744073709551616",
+                                  std::string("explain no.such.key"),
+                                  std::string("submit /no/such/file.yaml"),
+                                  "submit " + folder_,
+                                  "submit " + spec_file_ + " --set nmae=x",
+                                  "submit " + spec_file_ + " --set name"}) {
     const Result result = Tandem(line);
     EXPECT_EQ(result.code, 2) << line;
     EXPECT_EQ(result.out, "") << line;
@@ -71,6 +86,14 @@ TEST_F(ProcessTest, MoreLocalSlotsThanLogicalRanks_SaysHowManyWorkersThereAre) {
               StartsWith("note: 4 workers: logical_ranks is 4\n"));
   EXPECT_THAT(Tandem("run " + spec_file_ + " --local 4").err, Not(HasSubstr("note")));
   EXPECT_THAT(Tandem("run " + spec_file_ + " --local 5 --workers 2").err, Not(HasSubstr("note")));
+}
+
+TEST_F(ProcessTest, VerifyWithoutPrograms_SaysWhichIsMissing) {
+  RunACopy();
+  const Result result = Tandem("verify " + spec_file_);
+  EXPECT_EQ(result.code, 2);
+  EXPECT_EQ(result.out, "");
+  EXPECT_THAT(result.err, HasSubstr(folder_ + "/tandemd"));
 }
 
 TEST_F(ProcessTest, DerivedLogicalRanks_AreNoted) {
@@ -95,7 +118,7 @@ TEST_F(ProcessTest, Help_SaysTheExitCodesOnce) {
 TEST_F(ProcessTest, Help_FitsIn80Columns) {
   for (const char* command :
        {"", "run", "submit", "list", "status", "describe", "cancel", "wait", "logs", "loss",
-        "workers", "check", "explain", "completion", "version"}) {
+        "verify", "compare", "workers", "check", "explain", "completion", "version"}) {
     const Result result = Tandem(absl::StrCat(command, " --help"));
     EXPECT_EQ(result.code, 0);
     for (const absl::string_view line : absl::StrSplit(result.out, '\n')) {
@@ -158,11 +181,22 @@ TEST_F(ProcessTest, Check_MistakeInFile_ExitsWith2AndNamesTheLine) {
                                      "global_batch_size?\n"));
 }
 
+TEST_F(ProcessTest, Check_EachMistakeOfTheExamples_IsValidAndListed) {
+  const std::string folder = TANDEM_SOURCE_DIR "/examples/mistakes";
+  const std::string list = Contents(folder + "/README.md");
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() != ".yaml") continue;
+    EXPECT_EQ(Tandem("check " + entry.path().string()).code, 0) << entry.path();
+    EXPECT_THAT(list, HasSubstr("`" + entry.path().filename().string() + "`"));
+  }
+}
+
 TEST_F(ProcessTest, Explain_PrintsOneKeyOrAllOrJson) {
   EXPECT_THAT(Tandem("explain optimizer.adamw.lr").out, HasSubstr("greater than 0"));
   EXPECT_THAT(Tandem("explain").out, HasSubstr("evaluate.holdout"));
   EXPECT_THAT(Tandem("explain workers -o json").out, HasSubstr("\"key\": \"workers\""));
-  EXPECT_THAT(Tandem("explain lr").err, HasSubstr("optimizer.adamw.lr or optimizer.sgd.lr?"));
+  EXPECT_THAT(Tandem("explain lr").err,
+              HasSubstr("optimizer.adamw.lr or optimizer.sgd.lr or optimizer.adam.lr?"));
 }
 
 TEST_F(ProcessTest, Explain_Markdown_IsDocsSpecMd) {

@@ -10,6 +10,7 @@
 #include "client/interrupts.h"
 #include "client/local_cluster.h"
 #include "client/progress.h"
+#include "client/resume_option.h"
 #include "client/spec_options.h"
 #include "common/spec/spec.h"
 
@@ -18,6 +19,7 @@ namespace {
 
 struct RunOptions {
   SpecOptions spec;
+  ResumeOption resume;
   std::optional<uint32_t> local_slots;
 };
 
@@ -32,8 +34,9 @@ absl::Status FitToSlots(uint32_t slots, Console* console, v1::JobSpec* spec) {
     }
   }
   if (spec->workers() <= slots) return spec::Validate(*spec);
-  return absl::InvalidArgumentError(absl::StrCat(
-      "workers: ", spec->workers(), " do not fit on --local ", slots, ": each needs a slot"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("workers: ", spec->workers(), " do not fit on --local ", slots,
+                   ": each needs a slot (--workers ", slots, " trains on fewer)"));
 }
 
 // One run, from the connection to the summary. The first interrupt cancels the job, a second one
@@ -123,6 +126,8 @@ absl::StatusOr<ExitCode> RunJob(Context* context, const RunOptions& options) {
     const absl::Status fits = FitToSlots(*options.local_slots, &context->console, &*spec);
     if (!fits.ok()) return fits;
   }
+  const absl::Status resumed = options.resume.ApplyTo(&*spec, *context);
+  if (!resumed.ok()) return resumed;
   NoteDerivedRanks(*spec, &context->console);
   Interrupts interrupts;
   const SignalForwarder forwarder(&interrupts);
@@ -139,6 +144,7 @@ void AddRunCommand(CLI::App* app, Context* context) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* command = app->add_subcommand("run", "Submit a job and follow it to its end");
   options->spec.AddTo(command);
+  options->resume.AddTo(command);
   constexpr uint32_t kMostSlots = 1024;
   command
       ->add_option("--local", options->local_slots,

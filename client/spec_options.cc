@@ -7,8 +7,12 @@
 namespace tandem::client {
 
 void SpecOptions::AddTo(CLI::App* command) {
-  command->add_option("SPEC", file, "YAML file with the job; - reads standard input")->required();
+  AddWithoutWorkersTo(command);
   command->add_option("--workers", workers, "World size, instead of the file's");
+}
+
+void SpecOptions::AddWithoutWorkersTo(CLI::App* command) {
+  command->add_option("SPEC", file, "YAML file with the job; - reads standard input")->required();
   command->add_option("--seed", seed, "Key of everything random, instead of the file's");
   command
       ->add_option("--set", settings,

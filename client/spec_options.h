@@ -20,6 +20,8 @@ struct SpecOptions {
   std::vector<std::string> settings;
 
   void AddTo(CLI::App* command);
+  // For a command that tries several numbers of workers.
+  void AddWithoutWorkersTo(CLI::App* command);
   // Errors as for spec::LoadSpec.
   absl::StatusOr<v1::JobSpec> Load() const;
 };

@@ -76,6 +76,14 @@ TEST(FormatSummary, SucceededJob_SaysLossAccuracySpeedAndDigest) {
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
 }
 
+TEST(FormatSummary, JobWithACheckpoint_SaysWhereItIs) {
+  v1::Job job = FinishedJob();
+  EXPECT_THAT(FormatSummary(job, Plain()), Not(HasSubstr("checkpoint")));
+  job.mutable_checkpoint()->set_path("/c/digits-abc/step-000000001100.safetensors");
+  EXPECT_THAT(FormatSummary(job, Plain()),
+              HasSubstr("checkpoint     /c/digits-abc/step-000000001100.safetensors\n"));
+}
+
 TEST(FormatSummary, FailedJob_SaysCauseAndLastLines) {
   const std::string text = FormatSummary(FailedJob(), Plain());
   EXPECT_THAT(text, HasSubstr("cause: rank 1 was killed by signal 9 at step 7\n    last words\n"));
@@ -100,6 +108,12 @@ TEST(FormatSummary, SingleStep_HasNoSpeed) {
   v1::Job job = FinishedJob();
   job.set_step(1);
   EXPECT_THAT(FormatSummary(job, Plain()), Not(HasSubstr("steps/s")));
+}
+
+TEST(FormatSummary, ResumedJob_CountsItsOwnStepsOnly) {
+  v1::Job job = FinishedJob();
+  job.set_first_step(1100);
+  EXPECT_THAT(FormatSummary(job, Plain()), HasSubstr("2s, 20 steps/s"));
 }
 
 TEST(FormatSummary, FirstStepOfAnEarlierAttempt_SaysNothingAboutTheLast) {
@@ -166,6 +180,43 @@ TEST(FormatDescription, Job_SaysEverything) {
   }
 }
 
+TEST(FormatDescription, Receipt_SaysLevelAndDigestsWithTheirSteps) {
+  v1::Job job = FinishedJob();
+  v1::Receipt& receipt = *job.mutable_receipt();
+  receipt.set_level(v1::EQUIVALENCE_LEVEL_BITWISE);
+  EXPECT_THAT(FormatDescription(job, Plain()), HasSubstr("equivalence    bitwise\n"));
+  EXPECT_THAT(FormatDescription(job, Plain()), Not(HasSubstr("receipt")));
+  receipt.set_step(1120);
+  receipt.set_digest(0x00c0ffee12345678);
+  EXPECT_THAT(FormatDescription(job, Plain()),
+              HasSubstr("receipt        00c0ffee12345678 at step 1120\n"));
+  receipt.set_parameter_step(1100);
+  receipt.set_parameter_digest("0123456789abcdef0123456789abcdef");
+  EXPECT_THAT(FormatDescription(job, Plain()),
+              HasSubstr("at step 1120, parameters 0123456789ab at step 1100\n"));
+}
+
+TEST(FormatDescription, LevelBelowBitwise_NamesTheKeyThatSaysSo) {
+  v1::Job job = FinishedJob();
+  job.mutable_receipt()->set_level(v1::EQUIVALENCE_LEVEL_NONE);
+  job.mutable_receipt()->set_reason("unsafe.order_by_rank");
+  EXPECT_THAT(FormatDescription(job, Plain()), HasSubstr(" none (unsafe.order_by_rank)\n"));
+}
+
+TEST(FormatDescription, JobOfAVersionWithoutReceipts_SaysNothingAboutOne) {
+  EXPECT_THAT(FormatDescription(FinishedJob(), Plain()), Not(HasSubstr("equivalence")));
+}
+
+TEST(FormatDescription, ResumedJob_SaysWhereItWentOnAndWhatItSaved) {
+  v1::Job job = FinishedJob();
+  job.set_first_step(401);
+  job.mutable_checkpoint()->set_step(1100);
+  job.mutable_checkpoint()->set_path("/checkpoints/digits/1100");
+  const std::string text = FormatDescription(job, Plain());
+  EXPECT_THAT(text, HasSubstr("1120 of 1120, resumed after step 400\n"));
+  EXPECT_THAT(text, HasSubstr("/checkpoints/digits/1100 at step 1100\n"));
+}
+
 TEST(FormatWorkers, Slots_SayWhoUsesThem) {
   v1::ListWorkersResponse workers;
   v1::Worker* worker = workers.add_workers();
@@ -219,6 +270,28 @@ TEST(FormatLossTable, Evaluation_StandsBesideItsStep) {
   EXPECT_THAT(lines[2], HasSubstr("50.00 %"));
 }
 
+TEST(FormatLossTable, EvaluationOfNumbers_HasNoAccuracy) {
+  v1::GetHistoryResponse history = History(1);
+  history.add_evaluations()->set_step(1);
+  EXPECT_THAT(FormatLossTable(history, 10), Not(HasSubstr("%")));
+}
+
+TEST(FormatLossTable, EverythingMasked_IsADash) {
+  v1::GetHistoryResponse history = History(2);
+  history.mutable_samples(1)->set_count(0);
+  history.mutable_samples(1)->set_loss_sum(std::nan(""));
+  const std::vector<std::string> lines = absl::StrSplit(FormatLossTable(history, 10), '\n');
+  EXPECT_THAT(lines[1], HasSubstr("0.333333"));
+  EXPECT_THAT(lines[2], HasSubstr("-  "));
+  EXPECT_THAT(lines[2], Not(HasSubstr("nan")));
+}
+
+TEST(FormatLossCsv, EverythingMasked_LeavesTheCellEmpty) {
+  v1::GetHistoryResponse history = History(1);
+  history.mutable_samples(0)->set_count(0);
+  EXPECT_THAT(FormatLossCsv(history), HasSubstr("\n1,0,,0,0.10000000000000001\n"));
+}
+
 TEST(FormatLossCsv, Numbers_ReadBackAsTheSameBits) {
   const std::string csv = FormatLossCsv(History(3));
   EXPECT_THAT(csv, HasSubstr("step,epoch,loss,samples,learning_rate\n"));
@@ -246,18 +319,28 @@ TEST(EnvironmentBlock, LastBlock_Counts) {
   EXPECT_EQ(block.text(), "tandem-trainer 2\n  rank  1\n");
 }
 
+TEST(ToJson, JobWithoutALoss_HasNoneInItsJson) {
+  v1::Job job = FinishedJob();
+  job.clear_loss();
+  job.clear_evaluation();
+  EXPECT_THAT(ToJson(job), Not(HasSubstr("\"loss\": ")));
+}
+
 TEST(ToJson, Job_HasTheFieldsThatScriptsRead) {
   v1::Job job = FailedJob();
   job.clear_step();
+  job.mutable_receipt()->set_digest(~uint64_t{1});
+  job.mutable_checkpoint()->set_step(7);
   const std::string json = ToJson(job);
-  for (const char* field :
-       {"id", "name", "state", "attempt", "worldSize", "logicalRanks", "step", "epoch", "loss",
-        "parameterDigest", "masterPort", "ranks", "cause", "waitingReason"}) {
+  for (const char* field : {"id", "name", "state", "attempt", "worldSize", "logicalRanks", "step",
+                            "epoch", "loss", "parameterDigest", "masterPort", "ranks", "cause",
+                            "waitingReason", "receipt", "checkpoint"}) {
     EXPECT_THAT(json, HasSubstr(std::string("\"") + field + "\":"));
   }
   v1::Job read;
   ASSERT_TRUE(google::protobuf::util::JsonStringToMessage(json, &read).ok());
   EXPECT_EQ(read.loss(), job.loss());
+  EXPECT_EQ(read.receipt().digest(), job.receipt().digest());
 }
 
 TEST(DurationText, IsFinerWhenShort) {

@@ -12,6 +12,10 @@ enum class RandomUse : uint64_t {
   kEpochOrder = 2,  // seed, epoch
   kForward = 3,     // seed, step, logical rank: dropout and whatever else a model draws
   kHoldout = 4,     // seed
+  kReceipt = 5,     // what a training did: digests that go on from step to step
+  kAugment = 6,     // seed, epoch, sample: random transforms
+  kSynthetic = 7,   // seed, 0 for what is to be learned or 1 for samples, index: made-up data
+  kMistake = 8,     // what `unsafe` asks for
 };
 
 // The finalizer of SplitMix64 (Steele, Lea, Flood 2014): a bijection in which every input bit moves

@@ -42,6 +42,12 @@ size_t Utf8SequenceLength(absl::string_view bytes) {
   return std::all_of(rest.begin(), rest.end(), IsContinuation) ? length : 0;
 }
 
+bool IsUtf8(absl::string_view bytes) {
+  size_t length = 0;
+  while ((length = Utf8SequenceLength(bytes)) > 0) bytes.remove_prefix(length);
+  return bytes.empty();
+}
+
 std::string ReplaceInvalidUtf8(absl::string_view bytes) {
   std::string text;
   text.reserve(bytes.size());

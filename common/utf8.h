@@ -11,6 +11,9 @@ namespace tandem {
 // Length of the well-formed sequence, which is one character, at the front; 0: there is none.
 size_t Utf8SequenceLength(absl::string_view bytes);
 
+// Whether all of it is.
+bool IsUtf8(absl::string_view bytes);
+
 // The text with every byte that is not part of a well-formed sequence replaced by U+FFFD, as
 // protobuf strings require.
 std::string ReplaceInvalidUtf8(absl::string_view bytes);

@@ -17,6 +17,13 @@ TEST(Utf8SequenceLength, Front_IsOneCharacterOrNone) {
   EXPECT_EQ(Utf8SequenceLength(""), 0U);
 }
 
+TEST(IsUtf8, StrayByteAnywhere_IsNot) {
+  EXPECT_TRUE(IsUtf8(""));
+  EXPECT_TRUE(IsUtf8("loss \xC2\xB5"));
+  EXPECT_FALSE(IsUtf8("loss \xC2"));
+  EXPECT_FALSE(IsUtf8("\xFFloss"));
+}
+
 TEST(ReplaceInvalidUtf8, WellFormedText_IsUnchanged) {
   const std::string text = "loss 0.25 \xC2\xB5 \xE2\x82\xAC \xF0\x9F\x98\x80 \xF4\x8F\xBF\xBF";
   EXPECT_EQ(ReplaceInvalidUtf8(text), text);

@@ -8,7 +8,10 @@
 #include <utility>
 
 #include "absl/memory/memory.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "common/frame.h"
+#include "server/cannot_listen.h"
 
 namespace tandem {
 namespace {
@@ -26,13 +29,19 @@ void SetKeepalive(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 1000);
 }
 
+absl::StatusOr<HostPort> ParseAddressFlag(absl::string_view flag, const std::string& text) {
+  absl::StatusOr<HostPort> address = ParseHostPort(text);
+  if (address.ok()) return address;
+  return absl::InvalidArgumentError(absl::StrCat(flag, ": ", address.status().message()));
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const DaemonOptions& options,
                                                       const Clock& clock, service::LogSink log) {
-  const auto listen = ParseListenAddress("--listen", options.listen);
+  const auto listen = ParseAddressFlag("--listen", options.listen);
   if (!listen.ok()) return listen.status();
-  const auto http = ParseListenAddress("--http", options.http);
+  const auto http = ParseAddressFlag("--http", options.http);
   if (!http.ok()) return http.status();
   absl::StatusOr<State> state = OpenState(options.state_dir);
   if (!state.ok()) return state.status();
@@ -66,7 +75,7 @@ Daemon::Daemon(State state, const core::Options& options, const Clock& clock, se
 
 Daemon::~Daemon() { Stop(); }
 
-absl::Status Daemon::StartGrpc(const ListenAddress& address) {
+absl::Status Daemon::StartGrpc(const HostPort& address) {
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
@@ -85,7 +94,7 @@ absl::Status Daemon::StartGrpc(const ListenAddress& address) {
   return absl::OkStatus();
 }
 
-absl::Status Daemon::StartHttp(const ListenAddress& address) {
+absl::Status Daemon::StartHttp(const HostPort& address) {
   http::Sources sources{v1::JobService::NewStub(InProcessChannel()), [this] { return Health(); },
                         [this] { return MetricsText(); }};
   auto server = http::HttpServer::Start(address.host, address.port, std::move(sources));

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "common/clock.h"
+#include "common/host_port.h"
 #include "server/http/http_server.h"
-#include "server/listen_address.h"
 #include "server/metrics/metrics.h"
 #include "server/options.h"
 #include "server/service/controller.h"
@@ -35,8 +35,8 @@ class Daemon {
   ~Daemon();
 
   // Where it listens, with the ports that were chosen.
-  const ListenAddress& grpc_address() const { return grpc_address_; }
-  const ListenAddress& http_address() const { return http_address_; }
+  const HostPort& grpc_address() const { return grpc_address_; }
+  const HostPort& http_address() const { return http_address_; }
   // For clients in this process.
   std::shared_ptr<grpc::Channel> InProcessChannel();
 
@@ -55,8 +55,8 @@ class Daemon {
   Daemon(State state, const core::Options& options, const Clock& clock, service::LogSink log);
 
   static absl::StatusOr<State> OpenState(const std::string& state_dir);
-  absl::Status StartGrpc(const ListenAddress& address);
-  absl::Status StartHttp(const ListenAddress& address);
+  absl::Status StartGrpc(const HostPort& address);
+  absl::Status StartHttp(const HostPort& address);
   absl::Status Health();
   std::string MetricsText();
 
@@ -68,9 +68,9 @@ class Daemon {
   service::EventLoop loop_;
   service::JobService job_service_;
   service::WorkerService worker_service_;
-  ListenAddress grpc_address_;
+  HostPort grpc_address_;
   std::unique_ptr<grpc::Server> grpc_server_;
-  ListenAddress http_address_;
+  HostPort http_address_;
   std::unique_ptr<http::HttpServer> http_server_;
 };
 

@@ -5,6 +5,7 @@
 #include <httplib.h>
 
 #include <filesystem>
+#include <functional>
 #include <thread>
 #include <vector>
 
@@ -100,12 +101,15 @@ class DaemonTest : public ::testing::Test {
   }
   // Follows the job until it is in this state, or the stream ends; returns what was seen last.
   v1::Job WaitFor(const std::string& job, v1::JobState state) {
+    return WaitUntil(job, [state](const v1::Job& seen) { return seen.state() == state; });
+  }
+  v1::Job WaitUntil(const std::string& job, const std::function<bool(const v1::Job&)>& done) {
     const auto context = Context();
     v1::WatchJobRequest request;
     request.set_job_id(job);
     const auto stream = jobs_->WatchJob(context.get(), request);
     v1::WatchJobResponse response;
-    while (stream->Read(&response) && response.job().state() != state) {
+    while (stream->Read(&response) && !done(response.job())) {
     }
     context->TryCancel();
     stream->Finish();
@@ -124,7 +128,7 @@ class DaemonTest : public ::testing::Test {
     return texts;
   }
   std::string HttpGet(const std::string& path) {
-    const ListenAddress& address = daemon_->http_address();
+    const HostPort& address = daemon_->http_address();
     const auto response = httplib::Client(address.host, address.port).Get(path);
     return response ? response->body : "";
   }
@@ -244,6 +248,48 @@ TEST_F(DaemonTest, GetHistory_InPages_GivesEveryStepOnce) {
   const v1::GetHistoryResponse last = History(job, first.next_step(), 0);
   EXPECT_EQ(last.samples_size(), 4);
   EXPECT_EQ(last.next_step(), 0u);
+}
+
+TEST_F(DaemonTest, Receipt_AfterARestart_IsWhatTheLastStepLeft) {
+  const std::string job = Submit(Spec());
+  EXPECT_EQ(Get(job).receipt().level(), v1::EQUIVALENCE_LEVEL_BITWISE);
+  {
+    FakeWorker worker(channel_, "w");
+    const v1::PrepareRanks attempt = Run(worker);
+    worker.Progressed(attempt, 1, 10, 0.5);
+    End(worker, attempt);
+    WaitFor(job, v1::JOB_STATE_SUCCEEDED);
+  }
+  Restart();
+  EXPECT_EQ(Get(job).receipt().step(), 10u);
+  EXPECT_EQ(Get(job).receipt().digest(), 1010u);
+  const v1::GetHistoryResponse history = History(job, 10, 0);
+  ASSERT_EQ(history.samples_size(), 1);
+  EXPECT_EQ(history.samples(0).samples_digest(), 110u);
+  EXPECT_EQ(history.samples(0).receipt(), 1010u);
+}
+
+TEST_F(DaemonTest, Checkpoint_OfAnAttemptThatARestartEnded_IsKeptForTheNext) {
+  const std::string job = Submit(Spec());
+  {
+    FakeWorker worker(channel_, "w", "1");
+    const v1::PrepareRanks attempt = Run(worker);
+    worker.Progressed(attempt, 1, 6, 0.5);
+    worker.Saved(attempt, 5, "/checkpoints/5");
+    WaitUntil(job, [](const v1::Job& seen) { return seen.has_checkpoint(); });
+    Restart();
+  }
+  EXPECT_EQ(Get(job).checkpoint().path(), "/checkpoints/5");
+  FakeWorker worker(channel_, "w", "2");
+  const v1::PrepareRanks attempt = Run(worker);
+  worker.Progressed(attempt, 6, 10, 0.25);
+  End(worker, attempt);
+  WaitFor(job, v1::JOB_STATE_SUCCEEDED);
+  EXPECT_EQ(Get(job).first_step(), 6u);
+  const v1::GetHistoryResponse history = History(job, 0, 0);
+  ASSERT_EQ(history.samples_size(), 10);
+  EXPECT_EQ(history.samples(4).loss_sum(), 32);
+  EXPECT_EQ(history.samples(5).loss_sum(), 16);
 }
 
 TEST_F(DaemonTest, CancelJob_Running_AbortsTheRanksAndEnds) {

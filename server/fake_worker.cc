@@ -91,7 +91,18 @@ void FakeWorker::Progressed(const v1::PrepareRanks& attempt, uint64_t first, uin
     sample.set_step(step);
     sample.set_loss_sum(loss * 64);
     sample.set_count(64);
+    sample.set_samples_digest(100 + step);
+    sample.set_receipt(1000 + step);
   }
+  Write(message);
+}
+
+void FakeWorker::Saved(const v1::PrepareRanks& attempt, uint64_t step, const std::string& path) {
+  v1::WorkerToCoordinator message;
+  v1::CheckpointFile& file =
+      *About(attempt, 0, message.mutable_rank_report())->mutable_progress()->mutable_checkpoint();
+  file.set_step(step);
+  file.set_path(path);
   Write(message);
 }
 

@@ -32,6 +32,7 @@ class FakeWorker {
   void Logged(const v1::PrepareRanks& attempt, uint32_t rank, const std::string& text);
   // Steps first..last, each with this loss.
   void Progressed(const v1::PrepareRanks& attempt, uint64_t first, uint64_t last, double loss);
+  void Saved(const v1::PrepareRanks& attempt, uint64_t step, const std::string& path);
   void Finished(const v1::PrepareRanks& attempt, uint32_t rank, const std::string& digest);
   void Exited(const v1::PrepareRanks& attempt, uint32_t rank, int exit_code, bool aborted);
 

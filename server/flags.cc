@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "common/duration_flag.h"
 #include "common/version.h"
 
 namespace tandem {
@@ -22,19 +23,15 @@ std::string DefaultStateDir() {
 
 void AddDuration(CLI::App& app, const std::string& name, absl::Duration* value,
                  const std::string& help) {
-  const auto read = [value](const std::string& text) {
-    absl::Duration parsed;
-    const bool good = absl::ParseDuration(text, &parsed) && parsed > absl::ZeroDuration() &&
-                      parsed < absl::InfiniteDuration();
-    if (good) *value = parsed;
-    return good;
-  };
   app.add_option_function<std::string>(
          name,
-         [name, read](const std::string& text) {
-           if (read(text)) return;
-           throw CLI::ValidationError(
-               absl::StrCat(name, ": '", text, "' is not a duration such as 250ms, 10s or 5m"));
+         [name, value](const std::string& text) {
+           const auto parsed = ParseDurationFlag(name, text);
+           if (!parsed.ok()) throw CLI::ValidationError(std::string(parsed.status().message()));
+           if (*parsed == absl::ZeroDuration()) {
+             throw CLI::ValidationError(absl::StrCat(name, " must be longer than 0"));
+           }
+           *value = *parsed;
          },
          help)
       ->type_name("DURATION")

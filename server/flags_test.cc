@@ -48,8 +48,9 @@ TEST(FlagsTest, ParseFlags_Everything_IsTakenOver) {
 }
 
 TEST(FlagsTest, ParseFlags_Mistakes_AreOneLineAndExitCode2) {
-  for (const char* mistake : {"--bogus", "extra", "--worker-lease=3", "--prepare-timeout=-1s",
-                              "--worker-lease=1ms", "--heartbeat-interval=inf"}) {
+  for (const char* mistake :
+       {"--bogus", "extra", "--worker-lease=3", "--prepare-timeout=-1s", "--prepare-timeout=0",
+        "--worker-lease=1ms", "--heartbeat-interval=inf"}) {
     const Outcome outcome = Parse({mistake});
     EXPECT_EQ(outcome.flags.exit_code, 2) << mistake;
     EXPECT_EQ(outcome.complaint.find('\n'), outcome.complaint.size() - 1) << outcome.complaint;

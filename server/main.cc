@@ -52,7 +52,7 @@ void RaiseDescriptorLimit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-void WarnIfExposed(absl::string_view flag, const ListenAddress& address) {
+void WarnIfExposed(absl::string_view flag, const HostPort& address) {
   if (address.IsLoopback()) return;
   LogToStderr(absl::LogSeverity::kWarning,
               absl::StrCat(flag, " ", address.ToString(),
@@ -76,8 +76,8 @@ int Main(int argc, char** argv) {
   const SystemClock clock;
   const auto daemon = Daemon::Start(options, clock, LogToStderr);
   if (!daemon.ok()) return Fail(daemon.status());
-  const ListenAddress& grpc = (*daemon)->grpc_address();
-  const ListenAddress& http = (*daemon)->http_address();
+  const HostPort& grpc = (*daemon)->grpc_address();
+  const HostPort& http = (*daemon)->http_address();
   WarnIfExposed("--listen", grpc);
   WarnIfExposed("--http", http);
   if (!options.port_file.empty()) {

@@ -11,8 +11,7 @@
 
 namespace tandem {
 
-absl::Status WritePortFile(const std::string& path, const ListenAddress& grpc,
-                           const ListenAddress& http) {
+absl::Status WritePortFile(const std::string& path, const HostPort& grpc, const HostPort& http) {
   const std::string temporary = absl::StrCat(path, ".", getpid());
   std::ofstream file(temporary);
   file << "grpc " << grpc.ToString() << "\nhttp " << http.ToString() << "\n";

@@ -47,6 +47,49 @@ std::optional<Violation> EveryLogicalRankHasShare(const v1::JobSpec& spec) {
                 spec.logical_ranks(), "): every logical rank needs a share");
 }
 
+std::optional<Violation> KernelHasMiddle(const v1::JobSpec& spec) {
+  const uint32_t kernel = spec.model().convnet().kernel();
+  if (!spec.model().has_convnet() || kernel % 2 == 1) return std::nullopt;
+  return Broken("model.convnet.kernel", kernel, " is even: the picture would not keep its size");
+}
+
+std::optional<Violation> HeadsDivideWidth(const v1::JobSpec& spec) {
+  const v1::Gpt& gpt = spec.model().gpt();
+  if (!spec.model().has_gpt() || gpt.width() % gpt.heads() == 0) return std::nullopt;
+  return Broken("model.gpt.width", gpt.width(), " is not a multiple of model.gpt.heads (",
+                gpt.heads(), "): every head needs the same part");
+}
+
+std::optional<Violation> ScaledRateHasBase(const v1::JobSpec& spec) {
+  if (spec.scale_lr() == v1::SCALE_LR_NONE || spec.has_base_global_batch_size()) {
+    return std::nullopt;
+  }
+  return Broken("base_global_batch_size",
+                "required by scale_lr: the batch that the learning rate was chosen for");
+}
+
+std::optional<Violation> SynchronizedModelCanBeCut(const v1::JobSpec& spec) {
+  if (spec.batch_norm() != v1::BATCH_NORM_SYNCHRONIZED || !spec.model().has_torchscript()) {
+    return std::nullopt;
+  }
+  return Broken("batch_norm",
+                "synchronized needs a model that can be stopped before each normalization, which "
+                "model.torchscript cannot; take per_logical_rank, or model.convnet");
+}
+
+// Both texts would number their own characters: the same token would mean another one.
+std::optional<Violation> MeasuredTextHasTheSameTokens(const v1::JobSpec& spec) {
+  constexpr absl::string_view kWhy =
+      "characters are numbered as they occur in each file, so a token would not mean the same in "
+      "data and evaluate.data; take bytes in both, or evaluate.holdout";
+  if (!spec.evaluate().data().has_text()) return std::nullopt;
+  if (spec.evaluate().data().text().unit() == v1::TEXT_UNIT_CHARACTERS) {
+    return Broken("evaluate.data.text.unit", kWhy);
+  }
+  if (spec.data().text().unit() == v1::TEXT_UNIT_CHARACTERS) return Broken("data.text.unit", kWhy);
+  return std::nullopt;
+}
+
 }  // namespace
 
 const std::vector<CrossRule>& CrossRules() {
@@ -55,6 +98,13 @@ const std::vector<CrossRule>& CrossRules() {
       {"`logical_ranks` is a power of two.", LogicalRanksArePowerOfTwo},
       {"`workers` is at most `logical_ranks`.", EveryWorkerHasLogicalRank},
       {"`logical_ranks` is at most `global_batch_size`.", EveryLogicalRankHasShare},
+      {"`model.convnet.kernel` is odd.", KernelHasMiddle},
+      {"`model.gpt.width` is a multiple of `model.gpt.heads`.", HeadsDivideWidth},
+      {"`scale_lr` other than `none` needs `base_global_batch_size`.", ScaledRateHasBase},
+      {"`batch_norm: synchronized` does not go with `model.torchscript`.",
+       SynchronizedModelCanBeCut},
+      {"`evaluate.data.text` needs `unit: bytes`, there and in `data.text`.",
+       MeasuredTextHasTheSameTokens},
   };
   return rules;
 }

@@ -53,6 +53,11 @@ TEST(NumberText, IsShortestThatReadsBack) {
   EXPECT_EQ(NumberText(std::numeric_limits<double>::quiet_NaN()), "nan");
 }
 
+TEST(NearestWord, PrefersWholeWordsToFewerEdits) {
+  EXPECT_EQ(NearestWord("batch_size", {"batch_norm", "global_batch_size"}), "global_batch_size");
+  EXPECT_EQ(NearestWord("batch_nrom", {"batch_norm", "global_batch_size"}), "batch_norm");
+}
+
 TEST(NearestWord, FindsTyposHyphensCaseAndParts) {
   const std::vector<std::string> keys = {"name", "global_batch_size", "steps", "epochs"};
   EXPECT_EQ(NearestWord("nmae", keys), "name");

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 
 namespace tandem::spec {
 namespace {
@@ -41,20 +43,29 @@ bool OneContainsTheOther(absl::string_view a, absl::string_view b) {
   return absl::StrContains(a, b) || absl::StrContains(b, a);
 }
 
+// "batch_size" of "global_batch_size".
+bool IsWholePart(absl::string_view part, const std::string& whole) {
+  return absl::EndsWith(whole, absl::StrCat("_", part)) ||
+         absl::StartsWith(whole, absl::StrCat(part, "_"));
+}
+
 }  // namespace
 
 std::optional<std::string> NearestWord(absl::string_view word,
                                        const std::vector<std::string>& candidates) {
   const std::string wanted = Normalized(word);
   std::optional<std::string> nearest;
-  size_t least = std::numeric_limits<size_t>::max();
+  // A word of several that was left out is likelier than many letters that are wrong.
+  std::pair<bool, size_t> least = {true, std::numeric_limits<size_t>::max()};
   for (const std::string& candidate : candidates) {
     const std::string normalized = Normalized(candidate);
     const size_t distance = EditDistance(wanted, normalized);
     const size_t allowed = (std::max(wanted.size(), normalized.size()) + 2) / 3;
     const bool near = distance <= allowed || OneContainsTheOther(wanted, normalized);
-    if (near && distance < least) {
-      least = distance;
+    const bool is_likely = distance == 0 || IsWholePart(wanted, normalized);
+    const std::pair<bool, size_t> rank = {!is_likely, distance};
+    if (near && rank < least) {
+      least = rank;
       nearest = candidate;
     }
   }

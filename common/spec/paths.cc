@@ -14,44 +14,51 @@ namespace {
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
-// Replaces each path that is given by what `replacement` makes of its key and itself.
-void ReplacePaths(
+// Calls `visit` with the key of each path that is given, and the message and field it stands in.
+void VisitPaths(
     const std::string& key, Message* message,
-    absl::FunctionRef<std::string(const std::string&, const std::string&)> replacement) {
+    absl::FunctionRef<void(const std::string&, Message*, const FieldDescriptor*)> visit) {
   std::vector<const FieldDescriptor*> fields;
   const auto& reflection = *message->GetReflection();
   reflection.ListFields(*message, &fields);
   for (const FieldDescriptor* field : fields) {
     const std::string name = JoinKey(key, field->name());
     if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
-      ReplacePaths(name, reflection.MutableMessage(message, field), replacement);
+      VisitPaths(name, reflection.MutableMessage(message, field), visit);
     } else if (RuleOf(*field).path()) {
-      const std::string path = reflection.GetString(*message, field);
-      reflection.SetString(message, field, replacement(name, path));
+      visit(name, message, field);
     }
   }
 }
 
 }  // namespace
 
+void ClearPaths(Message* message) {
+  VisitPaths("", message, [](const std::string&, Message* holder, const FieldDescriptor* field) {
+    holder->GetReflection()->ClearField(holder, field);
+  });
+}
+
 void ResolvePaths(const std::string& folder, v1::JobSpec* spec) {
   std::error_code error;
   const auto start = std::filesystem::current_path(error) / folder;
-  ReplacePaths("", spec, [&](const std::string&, const std::string& path) {
-    return (start / path).lexically_normal().string();
+  VisitPaths("", spec, [&](const std::string&, Message* message, const FieldDescriptor* field) {
+    const std::string path = message->GetReflection()->GetString(*message, field);
+    message->GetReflection()->SetString(message, field, (start / path).lexically_normal());
   });
 }
 
 absl::Status CheckPathsAreAbsolute(const v1::JobSpec& spec) {
   absl::Status status;
   v1::JobSpec copy = spec;
-  ReplacePaths("", &copy, [&](const std::string& key, const std::string& path) {
-    if (!std::filesystem::path(path).is_absolute()) {
-      status.Update(absl::InvalidArgumentError(
-          absl::StrCat(key, ": must be absolute; the client resolves relative paths")));
-    }
-    return path;
-  });
+  VisitPaths(
+      "", &copy, [&](const std::string& key, Message* message, const FieldDescriptor* field) {
+        const std::filesystem::path path = message->GetReflection()->GetString(*message, field);
+        if (!path.is_absolute()) {
+          status.Update(absl::InvalidArgumentError(
+              absl::StrCat(key, ": must be absolute; the client resolves relative paths")));
+        }
+      });
   return status;
 }
 

@@ -3,10 +3,14 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "google/protobuf/message.h"
 #include "tandem/v1/spec.pb.h"
 
 // The fields of a specification whose rule says that they are paths.
 namespace tandem::spec {
+
+// Takes all paths out of a specification, or a part of one.
+void ClearPaths(google::protobuf::Message* message);
 
 // Makes every relative path in the specification absolute, as seen from `folder`.
 void ResolvePaths(const std::string& folder, v1::JobSpec* spec);

@@ -47,6 +47,13 @@ TEST_P(ValidateBadSpec, NamesTheKeyOnOneLine) {
 v1::AdamW* AdamW(v1::JobSpec* spec) { return spec->mutable_optimizer()->mutable_adamw(); }
 v1::Mlp* Mlp(v1::JobSpec* spec) { return spec->mutable_model()->mutable_mlp(); }
 
+// By characters, unless told otherwise.
+v1::Text* ReadText(v1::Data* data) {
+  data->mutable_text()->set_path("/data/play.txt");
+  data->mutable_text()->set_window(64);
+  return data->mutable_text();
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Rules, ValidateBadSpec,
     testing::Values(
@@ -108,8 +115,40 @@ INSTANTIATE_TEST_SUITE_P(
         BadSpec{"EpsZero", [](auto* s) { AdamW(s)->set_eps(0); }, "optimizer.adamw.eps"},
         BadSpec{"HoldoutOfAll", [](auto* s) { s->mutable_evaluate()->set_holdout(1); },
                 "evaluate.holdout"},
-        BadSpec{"EvaluateWithoutHoldout", [](auto* s) { s->mutable_evaluate(); },
-                "evaluate.holdout"},
+        BadSpec{"EvaluateWithoutHoldout", [](auto* s) { s->mutable_evaluate(); }, "evaluate"},
+        BadSpec{"EvenKernel",
+                [](auto* s) {
+                  s->mutable_model()->mutable_convnet()->add_channels(8);
+                  s->mutable_model()->mutable_convnet()->set_kernel(4);
+                },
+                "model.convnet.kernel"},
+        BadSpec{"HeadsThatDoNotDivideWidth",
+                [](auto* s) {
+                  s->mutable_model()->mutable_gpt()->set_layers(1);
+                  s->mutable_model()->mutable_gpt()->set_heads(3);
+                  s->mutable_model()->mutable_gpt()->set_width(64);
+                },
+                "model.gpt.width"},
+        BadSpec{"ScaledRateWithoutBase", [](auto* s) { s->set_scale_lr(v1::SCALE_LR_LINEAR); },
+                "base_global_batch_size"},
+        BadSpec{"SynchronizedTorchscript",
+                [](auto* s) {
+                  s->mutable_model()->mutable_torchscript()->set_path("/models/net.pt");
+                  s->set_batch_norm(v1::BATCH_NORM_SYNCHRONIZED);
+                },
+                "batch_norm"},
+        BadSpec{"MeasuredCharacters",
+                [](auto* s) {
+                  ReadText(s->mutable_data())->set_unit(v1::TEXT_UNIT_BYTES);
+                  ReadText(s->mutable_evaluate()->mutable_data());
+                },
+                "evaluate.data.text.unit"},
+        BadSpec{"MeasuredBytesOfATrainingByCharacters",
+                [](auto* s) {
+                  ReadText(s->mutable_data());
+                  ReadText(s->mutable_evaluate()->mutable_data())->set_unit(v1::TEXT_UNIT_BYTES);
+                },
+                "data.text.unit"},
         BadSpec{"KeyOfNewerClient",
                 [](auto* s) {
                   s->mutable_data()
@@ -136,6 +175,17 @@ TEST(Validate, BatchEqualToLogicalRanks_IsAccepted) {
   EXPECT_EQ(Validate(spec), absl::OkStatus());
 }
 
+TEST(Validate, MeasuredTextByBytes_IsAccepted) {
+  v1::JobSpec spec = SampleSpec();
+  ReadText(spec.mutable_data())->set_unit(v1::TEXT_UNIT_BYTES);
+  ReadText(spec.mutable_evaluate()->mutable_data())->set_unit(v1::TEXT_UNIT_BYTES);
+  EXPECT_EQ(Validate(spec), absl::OkStatus());
+  spec.mutable_evaluate()->clear_data();
+  spec.mutable_evaluate()->set_holdout(0.1);
+  spec.mutable_data()->mutable_text()->set_unit(v1::TEXT_UNIT_CHARACTERS);
+  EXPECT_EQ(Validate(spec), absl::OkStatus());
+}
+
 TEST(Validate, EmptySpec_IsRefused) {
   EXPECT_THAT(std::string(Validate(v1::JobSpec()).message()), StartsWith("name: required"));
 }
@@ -147,7 +197,7 @@ TEST(FillDefaults, SampleSpec_GivesWhatSpecProtoSays) {
   EXPECT_EQ(spec.logical_ranks(), 1u);
   EXPECT_TRUE(spec.has_seed());
   EXPECT_EQ(spec.threads_per_rank(), 1u);
-  EXPECT_EQ(spec.loss(), v1::LOSS_CROSS_ENTROPY);
+  EXPECT_FALSE(spec.has_loss()) << "it follows from the data";
   EXPECT_EQ(spec.reduction(), v1::REDUCTION_TREE);
   EXPECT_TRUE(spec.data().shuffle());
   EXPECT_EQ(spec.data().csv().label_column(), -1);

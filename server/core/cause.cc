@@ -55,7 +55,9 @@ std::string HowItEnded(const v1::RankExited& exit) {
 v1::Cause FailureReported(const v1::RankStatus& rank, const v1::RankFailure& failure) {
   const std::string who = absl::StrCat("rank ", rank.rank(), ": ");
   switch (failure.code()) {
-    case v1::CAUSE_CODE_BAD_INPUT:  // The same on every rank, and its text names the place.
+    // The same on every rank, and its text names the place.
+    case v1::CAUSE_CODE_BAD_INPUT:
+    case v1::CAUSE_CODE_DIGEST_MISMATCH:
       return CauseOf(failure.code(), rank, failure.message());
     case v1::CAUSE_CODE_PEER_LOST:
       return CauseOf(failure.code(), rank, who + failure.message());

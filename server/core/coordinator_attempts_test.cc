@@ -267,6 +267,12 @@ TEST_F(TwoRanks, BadInput_MessageIsTheRanksOwn) {
   EXPECT_EQ(job("j").cause().message(), "digits.csv:7: label 12 is not below 10");
 }
 
+TEST_F(TwoRanks, RanksThatDisagree_AreNoErrorOfOneRank) {
+  Report("j", 0, v1::CAUSE_CODE_DIGEST_MISMATCH, "'w' of rank 1 is not the same as that of rank 0");
+  EXPECT_EQ(cause(), v1::CAUSE_CODE_DIGEST_MISMATCH);
+  EXPECT_EQ(job("j").cause().message(), "'w' of rank 1 is not the same as that of rank 0");
+}
+
 TEST_F(TwoRanks, RankReportsACodeThatIsNotItsOwn_CountsAsRankError) {
   Report("j", 0, v1::CAUSE_CODE_WORKER_LOST);
   EXPECT_EQ(cause(), v1::CAUSE_CODE_RANK_ERROR);
@@ -330,6 +336,18 @@ TEST_F(TwoRanks, Progress_OfRankZero_IsShownRecordedAndCounted) {
   EXPECT_EQ(All<StepsDone>().at(0).samples, 96U);
   EXPECT_THAT(All<PersistJob>(), IsEmpty());
   EXPECT_THAT(All<JobChanged>(), SizeIs(1));
+}
+
+TEST_F(TwoRanks, Progress_Checkpoint_IsToBeOnDiskBeforeItIsShown) {
+  PrepareAll("j");
+  Save("j", 3);
+  EXPECT_EQ(job("j").checkpoint().step(), 3U);
+  EXPECT_EQ(All<PersistJob>().at(0).record.job().checkpoint().step(), 3U);
+  EXPECT_THAT(All<JobChanged>(), SizeIs(1));
+  Save("j", 3);
+  EXPECT_THAT(All<PersistJob>(), IsEmpty());
+  Restart();
+  EXPECT_EQ(job("j").checkpoint().step(), 3U);
 }
 
 TEST_F(TwoRanks, Progress_OfAnotherRankOrBeforeTheStart_ChangesNothing) {

@@ -84,12 +84,16 @@ void Coordinator::OnReport(const WorkerName& worker, const v1::RankReport& repor
 }
 
 void Coordinator::OnProgress(Run& run, const v1::RankProgress& progress) {
-  run.job.AddProgress(progress, now_);
+  const bool saved = run.job.AddProgress(progress, now_);
   StepsDone done{static_cast<uint64_t>(progress.samples_size()), 0};
   for (const v1::StepSample& sample : progress.samples()) done.samples += sample.count();
   effects_.push_back(RecordHistory{run.job.id(), progress});
   effects_.push_back(done);
-  Changed(run.job);
+  if (saved) {
+    Persist(run.job);
+  } else {
+    Changed(run.job);
+  }
 }
 
 void Coordinator::OnFinished(Run& run, Rank rank, const v1::RankFinished& finished) {

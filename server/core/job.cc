@@ -6,9 +6,22 @@
 #include "common/job_state.h"
 #include "common/logical_ranks.h"
 #include "common/proto_time.h"
+#include "common/spec/equivalence_level.h"
 #include "server/core/cause.h"
 
 namespace tandem::core {
+namespace {
+
+v1::Receipt ReceiptBeforeTheFirstStep(const v1::JobSpec& spec) {
+  const spec::Equivalence equivalence = spec::EquivalenceOf(spec);
+  v1::Receipt receipt;
+  receipt.set_level(equivalence.level);
+  receipt.set_reason(equivalence.reason);
+  receipt.set_logical_ranks(spec.logical_ranks());
+  return receipt;
+}
+
+}  // namespace
 
 Job::Job(uint64_t sequence, const JobSubmitted& submission, Moment now)
     : sequence_(sequence), request_id_(submission.request_id), submitted_(now.steady) {
@@ -19,6 +32,7 @@ Job::Job(uint64_t sequence, const JobSubmitted& submission, Moment now)
   view_.set_logical_ranks(submission.spec.logical_ranks());
   *view_.mutable_submitted_at() = ToProto(now.wall);
   *view_.mutable_spec() = submission.spec;
+  *view_.mutable_receipt() = ReceiptBeforeTheFirstStep(submission.spec);
 }
 
 Job::Job(v1::JobRecord record, Moment now)
@@ -63,13 +77,16 @@ bool Job::StartAttempt(const std::vector<Placement>& places, Moment now) {
   if (!Move({v1::JOB_STATE_QUEUED}, v1::JOB_STATE_PREPARING)) return false;
   view_.set_attempt(view_.attempt() + 1);
   view_.clear_step();
+  view_.clear_first_step();
   view_.clear_epoch();
   view_.clear_loss();
   view_.clear_evaluation();
   view_.clear_master_port();
   view_.clear_ranks();
   view_.clear_steps_per_second();
+  *view_.mutable_receipt() = ReceiptBeforeTheFirstStep(view_.spec());
   rate_ = {};
+  saved_ = false;
   *view_.mutable_started_at() = ToProto(now.wall);
   for (uint32_t rank = 0; rank < places.size(); ++rank) {
     const LogicalRange range =
@@ -94,6 +111,11 @@ bool Job::Run(const v1::Prepared& meeting_point, Moment now) {
   if (!Move({v1::JOB_STATE_PREPARING}, v1::JOB_STATE_RUNNING)) return false;
   view_.set_master_port(meeting_point.master_port());
   view_.set_total_steps(meeting_point.total_steps());
+  if (meeting_point.steps_done() > 0) {
+    view_.set_step(meeting_point.steps_done());
+    view_.mutable_receipt()->set_step(meeting_point.steps_done());
+    view_.mutable_receipt()->set_digest(meeting_point.receipt());
+  }
   rate_.Start(now.steady);
   return true;
 }
@@ -146,29 +168,6 @@ bool Job::SetPosition(Rank rank, uint64_t step, v1::Phase phase) {
   if (status.step() == step && status.phase() == phase) return false;
   status.set_step(step);
   status.set_phase(phase);
-  return true;
-}
-
-void Job::AddProgress(const v1::RankProgress& progress, Moment now) {
-  if (!progress.evaluations().empty()) {
-    *view_.mutable_evaluation() = *progress.evaluations().rbegin();
-  }
-  if (progress.samples().empty()) return;
-  const v1::StepSample& last = *progress.samples().rbegin();
-  view_.set_step(last.step());
-  view_.set_epoch(last.epoch());
-  if (last.count() > 0) view_.set_loss(last.loss_sum() / static_cast<double>(last.count()));
-  if (!view_.has_time_to_first_step()) {
-    *view_.mutable_time_to_first_step() = ToProto(now.steady - submitted_);
-  }
-  rate_.Add(now.steady, static_cast<uint64_t>(progress.samples_size()));
-  RefreshRate(now);
-}
-
-bool Job::RefreshRate(Moment now) {
-  const double rate = rate_.PerSecond(now.steady);
-  if (rate == view_.steps_per_second()) return false;
-  view_.set_steps_per_second(rate);
   return true;
 }
 

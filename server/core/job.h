@@ -78,12 +78,15 @@ class Job {
   bool SetWaitingReason(const std::string& reason);
   bool SetPosition(Rank rank, uint64_t step, v1::Phase phase);
   void SetProcess(Rank rank, int64_t pid) { Status(rank).set_pid(pid); }
-  void AddProgress(const v1::RankProgress& progress, Moment now);
+  // True: there is a newer checkpoint, which is to be on disk before it is shown.
+  bool AddProgress(const v1::RankProgress& progress, Moment now);
   // Brings steps_per_second up to date, which falls while no step is reported.
   bool RefreshRate(Moment now);
 
  private:
   v1::RankStatus& Status(Rank rank) { return *view_.mutable_ranks(static_cast<int>(rank.value())); }
+  void AddSamples(const google::protobuf::RepeatedPtrField<v1::StepSample>& samples, Moment now);
+  bool SetCheckpoint(const v1::CheckpointFile& file);
   bool Move(std::initializer_list<v1::JobState> from, v1::JobState to);
   bool End(std::initializer_list<v1::JobState> from, v1::JobState to, Moment now);
 
@@ -93,6 +96,8 @@ class Job {
   // On the steady clock.
   absl::Duration submitted_;
   StepRate rate_;
+  // The present attempt has written a checkpoint.
+  bool saved_ = false;
 };
 
 }  // namespace tandem::core

@@ -48,9 +48,19 @@ v1::RankProgress Steps(uint64_t first, uint64_t count) {
     sample.set_step(first + i);
     sample.set_loss_sum(3);
     sample.set_count(2);
+    sample.set_receipt(1000 + first + i);
   }
   return progress;
 }
+
+v1::RankProgress Saved(uint64_t step) {
+  v1::RankProgress progress;
+  progress.mutable_checkpoint()->set_step(step);
+  progress.mutable_checkpoint()->set_path("/checkpoints/j/" + std::to_string(step));
+  return progress;
+}
+
+Job Submitted(const v1::JobSpec& spec) { return Job(1, {JobId("j"), spec, ""}, kNow); }
 
 TEST(Job, EveryVerbFromEveryState_OnlyTheEdgesOfTheDiagramExist) {
   const std::map<std::string, std::function<bool(Job&)>> verbs = {
@@ -170,10 +180,89 @@ TEST(Job, AddProgress_FirstSteps_SetsLossStepAndTimeToFirstStep) {
 TEST(Job, AddProgress_AllSamplesMasked_KeepsLastLoss) {
   Job job = Running();
   job.AddProgress(Steps(1, 1), After(absl::Seconds(1)));
-  v1::RankProgress masked = Steps(2, 1);
-  masked.mutable_samples(0)->set_count(0);
+  v1::RankProgress masked = Steps(2, 2);
+  masked.mutable_samples(0)->set_loss_sum(5);
+  masked.mutable_samples(1)->set_count(0);
   job.AddProgress(masked, After(absl::Seconds(2)));
-  EXPECT_EQ(job.view().loss(), 1.5);
+  EXPECT_EQ(job.view().step(), 3U);
+  EXPECT_EQ(job.view().loss(), 2.5);
+}
+
+TEST(Job, AddProgress_AllSamplesMaskedFromTheStart_HasNoLoss) {
+  Job job = Running();
+  v1::RankProgress masked = Steps(1, 1);
+  masked.mutable_samples(0)->set_count(0);
+  masked.mutable_samples(0)->set_loss_sum(0);
+  job.AddProgress(masked, kNow);
+  EXPECT_FALSE(job.view().has_loss());
+}
+
+TEST(Job, Submitted_ReceiptSaysTheLevelOfTheSpecification) {
+  v1::JobSpec spec;
+  spec.set_logical_ranks(4);
+  EXPECT_EQ(Submitted(spec).view().receipt().level(), v1::EQUIVALENCE_LEVEL_BITWISE);
+  EXPECT_EQ(Submitted(spec).view().receipt().logical_ranks(), 4U);
+  spec.mutable_unsafe()->set_order_by_rank(true);
+  EXPECT_EQ(Submitted(spec).view().receipt().level(), v1::EQUIVALENCE_LEVEL_NONE);
+  EXPECT_EQ(Submitted(spec).view().receipt().reason(), "unsafe.order_by_rank");
+}
+
+TEST(Job, AddProgress_Samples_ReceiptFollowsTheLastStepAndTheLastParameterDigest) {
+  Job job = Running();
+  v1::RankProgress progress = Steps(1, 3);
+  progress.mutable_samples(1)->set_parameter_digest("ab12");
+  job.AddProgress(progress, kNow);
+  EXPECT_EQ(job.view().receipt().step(), 3U);
+  EXPECT_EQ(job.view().receipt().digest(), 1003U);
+  EXPECT_EQ(job.view().receipt().parameter_step(), 2U);
+  EXPECT_EQ(job.view().receipt().parameter_digest(), "ab12");
+  job.AddProgress(Steps(4, 1), kNow);
+  EXPECT_EQ(job.view().receipt().digest(), 1004U);
+  EXPECT_EQ(job.view().receipt().parameter_step(), 2U);
+}
+
+TEST(Job, StartAttempt_AfterEarlierOne_ReceiptStartsAnewAndTheCheckpointStays) {
+  Job job = Running();
+  job.AddProgress(Steps(1, 5), kNow);
+  job.AddProgress(Saved(4), kNow);
+  ASSERT_TRUE(job.Requeue(kNow) && job.StartAttempt(kPlaces, kNow));
+  EXPECT_EQ(job.view().receipt().level(), v1::EQUIVALENCE_LEVEL_BITWISE);
+  EXPECT_EQ(job.view().receipt().step(), 0U);
+  EXPECT_EQ(job.view().receipt().digest(), 0U);
+  EXPECT_EQ(job.view().checkpoint().step(), 4U);
+  EXPECT_EQ(job.view().checkpoint().path(), "/checkpoints/j/4");
+}
+
+TEST(Job, AddProgress_GoesOnFromACheckpoint_CountsItsOwnStepsOnly) {
+  Job job = Running();
+  job.AddProgress(Steps(41, 100), After(absl::Seconds(1)));
+  EXPECT_EQ(job.view().step(), 140U);
+  EXPECT_EQ(job.view().first_step(), 41U);
+  EXPECT_EQ(job.view().steps_per_second(), 100);
+  EXPECT_EQ(FromProto(job.view().time_to_first_step()), absl::Seconds(1));
+  job.AddProgress(Steps(141, 1), After(absl::Seconds(2)));
+  EXPECT_EQ(job.view().first_step(), 41U);
+  ASSERT_TRUE(job.Requeue(kNow) && job.StartAttempt(kPlaces, kNow));
+  EXPECT_EQ(job.view().first_step(), 0U);
+}
+
+TEST(Job, AddProgress_Checkpoint_NeverGoesBackwardsWithinAnAttempt) {
+  Job job = Running();
+  EXPECT_TRUE(job.AddProgress(Saved(20), kNow));
+  EXPECT_FALSE(job.AddProgress(Saved(20), kNow));
+  EXPECT_FALSE(job.AddProgress(Saved(10), kNow));
+  EXPECT_EQ(job.view().checkpoint().step(), 20U);
+  EXPECT_FALSE(job.AddProgress(Steps(21, 1), kNow));
+  EXPECT_TRUE(job.AddProgress(Saved(30), kNow));
+  EXPECT_EQ(job.view().checkpoint().path(), "/checkpoints/j/30");
+}
+
+TEST(Job, AddProgress_FirstCheckpointOfANewAttempt_CountsWhereverItIs) {
+  Job job = Running();
+  job.AddProgress(Saved(20), kNow);
+  ASSERT_TRUE(job.Requeue(kNow) && job.StartAttempt(kPlaces, kNow) && job.Run({}, kNow));
+  EXPECT_TRUE(job.AddProgress(Saved(10), kNow));
+  EXPECT_EQ(job.view().checkpoint().step(), 10U);
 }
 
 TEST(Job, StepsPerSecond_OverTheLastSeconds_RisesAndFallsToZeroInAStall) {

@@ -140,6 +140,7 @@ void Simulation::AdvanceProcess(Agent& agent, size_t index, bool faults) {
   v1::WorkerToCoordinator message;
   if (process.stage == Stage::kLoading) {
     process.stage = Stage::kReady;
+    process.step = journal_[process.id.job.value()].job().checkpoint().step();
     v1::RankPrepared& prepared = *message.mutable_rank_prepared();
     Agent::Address(process, prepared);
     const bool leads = process.id.rank == Rank(0);
@@ -147,7 +148,7 @@ void Simulation::AdvanceProcess(Agent& agent, size_t index, bool faults) {
   } else if (process.stage == Stage::kTraining) {
     v1::RankReport& report = *message.mutable_rank_report();
     Agent::Address(process, report);
-    report.mutable_progress()->add_samples()->set_step(++process.step);
+    TakeStep(process, report.mutable_progress());
     if (process.step > 2) {
       process.stage = Stage::kFinished;
       const bool deviates = faults && Below(20) == 0;
@@ -157,6 +158,14 @@ void Simulation::AdvanceProcess(Agent& agent, size_t index, bool faults) {
     return;  // Waits for the start.
   }
   Tell(agent, message);
+}
+
+// Every other step is saved.
+void Simulation::TakeStep(Agent::Process& process, v1::RankProgress* progress) {
+  v1::StepSample& sample = *progress->add_samples();
+  sample.set_step(++process.step);
+  sample.set_receipt(ReceiptAt(process.step));
+  if (Below(2) == 0) progress->mutable_checkpoint()->set_step(process.step);
 }
 
 void Simulation::EndProcess(Agent& agent, size_t index, bool faults) {
@@ -197,6 +206,7 @@ void Simulation::Carry(const Effects& effects) {
   CheckSlots();
   CheckQueue();
   CheckNothingLost();
+  CheckEvidence();
 }
 
 void Simulation::Do(const PersistJob& persist) {

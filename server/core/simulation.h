@@ -50,6 +50,7 @@ class Simulation {
   void LetTimePass(absl::Duration by);
   void RepeatSomething();
   void AdvanceProcess(Agent& agent, size_t index, bool faults);
+  void TakeStep(Agent::Process& process, v1::RankProgress* progress);
   void EndProcess(Agent& agent, size_t index, bool faults);
   void Fault(Agent& agent, size_t index);
 
@@ -71,6 +72,9 @@ class Simulation {
   void CheckSlots() const;
   void CheckQueue() const;
   void CheckNothingLost() const;
+  void CheckEvidence() const;
+  // As a job has it that did every step up to this one, from its start or from a checkpoint.
+  static uint64_t ReceiptAt(uint64_t step) { return step == 0 ? 0 : 1000 + step; }
 
   std::mt19937_64 random_;
   FakeClock clock_;

@@ -120,6 +120,14 @@ class SmallCluster {
     }
     Say(WorkerOf(id, rank), message);
   }
+  // Rank 0 wrote a checkpoint.
+  void Save(const std::string& id, uint64_t step) {
+    v1::WorkerToCoordinator message;
+    v1::RankReport& report = *message.mutable_rank_report();
+    Address(id, 0, report);
+    report.mutable_progress()->mutable_checkpoint()->set_step(step);
+    Say(WorkerOf(id, 0), message);
+  }
   void Finish(const std::string& id, uint32_t rank, const std::string& digest = "digest") {
     v1::WorkerToCoordinator message;
     v1::RankReport& report = *message.mutable_rank_report();

@@ -35,7 +35,7 @@ polyline { fill: none; stroke: var(--accent); stroke-width: 1.5; }
 <h1>Tandem</h1>
 <div id="trouble" role="status"></div>
 <h2>Jobs</h2>
-<div class="scroll"><table><thead><tr><th>Job<th>State<th class="number">Ranks<th>Progress
+<div class="scroll"><table><thead><tr><th>Job<th>State<th class="number">Ranks<th>Level<th>Progress
 <th class="number">Steps/s<th>Loss<th class="number">Held out<th class="number">Age<th>Note
 </thead><tbody id="jobs"></tbody></table></div>
 <h2>Workers</h2>
@@ -78,11 +78,16 @@ function ageOf(job) {
   }
   return Math.floor(seconds) + "s";
 }
+// Empty for a job of a version that kept no receipt.
+function levelOf(job) {
+  return job.receipt ? job.receipt.level.replace("EQUIVALENCE_LEVEL_", "").toLowerCase() : "";
+}
 function progressOf(job) {
   const bar = element("div", "bar", element("div", ""));
   const total = Number(job.totalSteps);
   bar.firstChild.style.width = (total ? 100 * Number(job.step) / total : 0) + "%";
-  return element("td", "", job.step + (total ? " / " + total : ""), bar);
+  const saved = element("span", "soft", job.checkpoint ? `, saved at ${job.checkpoint.step}` : "");
+  return element("td", "", job.step + (total ? " / " + total : ""), saved, bar);
 }
 async function extendHistory(job) {
   let known = histories.get(job.id);
@@ -125,18 +130,18 @@ function showJobs(jobs) {
   for (const job of jobs.slice(0, shownJobs)) {
     const state = stateOf(job), known = histories.get(job.id);
     row(table, element("td", "", job.id), element("td", state, state),
-        element("td", "number", String(job.worldSize)), progressOf(job),
+        element("td", "number", String(job.worldSize)), element("td", "", levelOf(job)), progressOf(job),
         element("td", "number", state === "running" ? job.stepsPerSecond.toFixed(1) : ""),
         element("td", "", curve(known ? reduced(known.losses) : []),
                 job.loss === undefined ? "" : Number(job.loss).toPrecision(4)),
-        element("td", "number", job.evaluation ? (100 * job.evaluation.accuracy).toFixed(2) + " %" : ""),
+        element("td", "number", job.evaluation?.accuracy !== undefined ? (100 * job.evaluation.accuracy).toFixed(2) + " %" : ""),
         element("td", "number", ageOf(job)), element("td", "note soft", noteOf(job)));
   }
   if (jobs.length === 0) {
-    emptyRow(table, 9, "No jobs yet. Start one: ",
+    emptyRow(table, 10, "No jobs yet. Start one: ",
              element("code", "", "tandem submit examples/digits.yaml"));
   }
-  if (jobs.length > shownJobs) emptyRow(table, 9, `${jobs.length - shownJobs} older jobs are not shown.`);
+  if (jobs.length > shownJobs) emptyRow(table, 10, `${jobs.length - shownJobs} older jobs are not shown.`);
   show(table, "jobs");
 }
 function showWorkers(workers) {

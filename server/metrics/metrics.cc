@@ -67,6 +67,9 @@ Metrics::Metrics(prometheus::Registry& registry)
       job_loss_(Gauges(registry, "tandem_job_loss",
                        "Loss of the last step over all ranks; only jobs that run now.")),
       job_step_(Gauges(registry, "tandem_job_step", "Steps done; only jobs that run now.")),
+      job_checkpoint_step_(Gauges(registry, "tandem_job_checkpoint_step",
+                                  "Steps done in the newest checkpoint; only jobs that run now and "
+                                  "have one.")),
       job_world_size_(
           Gauges(registry, "tandem_job_world_size", "Ranks of the job; only jobs that run now.")),
       rendezvous_(
@@ -155,15 +158,21 @@ void Metrics::Show(const v1::Job& job) {
   }
   series.step->Set(static_cast<double>(job.step()));
   series.world_size->Set(job.world_size());
-  if (!job.has_loss()) return;
-  if (series.loss == nullptr) series.loss = &job_loss_.Add(labels);
-  series.loss->Set(job.loss());
+  if (job.has_loss()) {
+    if (series.loss == nullptr) series.loss = &job_loss_.Add(labels);
+    series.loss->Set(job.loss());
+  }
+  if (job.has_checkpoint()) {
+    if (series.checkpoint == nullptr) series.checkpoint = &job_checkpoint_step_.Add(labels);
+    series.checkpoint->Set(static_cast<double>(job.checkpoint().step()));
+  }
 }
 
 void Metrics::Remove(const JobSeries& series) {
   job_step_.Remove(series.step);
   job_world_size_.Remove(series.world_size);
   if (series.loss != nullptr) job_loss_.Remove(series.loss);
+  if (series.checkpoint != nullptr) job_checkpoint_step_.Remove(series.checkpoint);
 }
 
 }  // namespace tandem::metrics

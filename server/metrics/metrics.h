@@ -40,7 +40,8 @@ class Metrics {
 
  private:
   struct JobSeries {
-    prometheus::Gauge* loss = nullptr;  // Only after the first step.
+    prometheus::Gauge* loss = nullptr;        // Only after the first step.
+    prometheus::Gauge* checkpoint = nullptr;  // Only after the first one.
     prometheus::Gauge* step;
     prometheus::Gauge* world_size;
   };
@@ -54,6 +55,7 @@ class Metrics {
   prometheus::Family<prometheus::Counter>& failures_;
   prometheus::Family<prometheus::Gauge>& job_loss_;
   prometheus::Family<prometheus::Gauge>& job_step_;
+  prometheus::Family<prometheus::Gauge>& job_checkpoint_step_;
   prometheus::Family<prometheus::Gauge>& job_world_size_;
   prometheus::Histogram& rendezvous_;
   prometheus::Gauge& slots_free_;

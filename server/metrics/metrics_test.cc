@@ -42,9 +42,13 @@ TEST_F(MetricsTest, Mirror_RunningJob_HasSeriesUntilItEnds) {
   EXPECT_THAT(Text(), HasSubstr("tandem_job_step{job_id=\"digits-abc234\",name=\"digits\"} 7"));
   EXPECT_THAT(Text(), HasSubstr("tandem_job_world_size{"));
   EXPECT_THAT(Text(), Not(HasSubstr("tandem_job_loss{")));
+  EXPECT_THAT(Text(), Not(HasSubstr("tandem_job_checkpoint_step{")));
   job->set_loss(0.25);
+  job->mutable_checkpoint()->set_step(5);
   metrics_.Mirror({job}, {});
   EXPECT_THAT(Text(), HasSubstr("tandem_job_loss{job_id=\"digits-abc234\",name=\"digits\"} 0.25"));
+  EXPECT_THAT(Text(),
+              HasSubstr("tandem_job_checkpoint_step{job_id=\"digits-abc234\",name=\"digits\"} 5"));
   job->set_state(v1::JOB_STATE_SUCCEEDED);
   metrics_.Mirror({job}, {});
   EXPECT_THAT(Text(), Not(HasSubstr("digits-abc234")));

@@ -5,12 +5,18 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/job_state.h"
+#include "common/spec/spec.h"
 #include "server/service/job_id.h"
 
 namespace tandem::service {
 namespace {
 
 absl::Status Stopping() { return absl::UnavailableError("the coordinator is stopping"); }
+
+// A job that an older tandemd left behind may lack keys that trainers read by now.
+void FillNewKeys(v1::Job* job) {
+  if (!HasEnded(job->state())) spec::FillDefaults(job->mutable_spec());
+}
 
 }  // namespace
 
@@ -23,6 +29,7 @@ absl::Status Controller::Restore() {
   // Published as they stand on disk, oldest first; then what the core makes of them, once that is
   // there too.
   for (const v1::JobRecord& record : *records) board_.Publish(record.job());
+  for (v1::JobRecord& record : *records) FillNewKeys(record.mutable_job());
   Carry(core_.Restore(*std::move(records), deps_.clock.Now()));
   return absl::OkStatus();
 }

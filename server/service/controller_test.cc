@@ -198,6 +198,40 @@ TEST_F(ControllerTest, Tick_AfterProgress_CommitsTheHistory) {
   EXPECT_EQ(journal_.samples, 1u);
 }
 
+TEST_F(ControllerTest, Deliver_Checkpoint_IsOnDiskBeforeItIsShown) {
+  const JobId job((*controller_.Submit(Spec(), ""))->id());
+  ConnectWorker();
+  Deliver(Prepared(job));
+  core::WorkerMessage saved = Progress(job, 4);
+  saved.message.mutable_rank_report()->mutable_progress()->mutable_checkpoint()->set_step(4);
+  journal_.full = true;
+  Deliver(saved);
+  EXPECT_FALSE(controller_.board().Find(job)->has_checkpoint());
+  journal_.full = false;
+  controller_.Tick();
+  EXPECT_EQ(controller_.board().Find(job)->checkpoint().step(), 4u);
+  EXPECT_EQ(journal_.records.back().job().checkpoint().step(), 4u);
+  EXPECT_EQ(journal_.samples, 1u);
+}
+
+TEST_F(ControllerTest, Restore_JobOfAnOlderVersion_GetsTheDefaultsOfKeysItLacks) {
+  v1::JobRecord& record = journal_.records.emplace_back();
+  record.set_sequence(1);
+  record.mutable_job()->set_id("old");
+  record.mutable_job()->set_state(v1::JOB_STATE_QUEUED);
+  record.mutable_job()->set_world_size(1);
+  record.mutable_job()->set_logical_ranks(1);
+  *record.mutable_job()->mutable_spec() = Spec();
+  ASSERT_TRUE(controller_.Restore().ok());
+  ConnectWorker();
+  ASSERT_TRUE(stream_.sent.back().has_prepare_ranks());
+  const v1::JobSpec& spec = stream_.sent.back().prepare_ranks().spec();
+  EXPECT_EQ(spec.reduction(), v1::REDUCTION_TREE);
+  EXPECT_EQ(spec.steps(), 10u);
+  EXPECT_EQ(controller_.board().Find(JobId("old"))->receipt().level(),
+            v1::EQUIVALENCE_LEVEL_BITWISE);
+}
+
 TEST_F(ControllerTest, Shutdown_WorkersLeave_JobsStayAsTheyAre) {
   const JobId job((*controller_.Submit(Spec(), ""))->id());
   ConnectWorker();

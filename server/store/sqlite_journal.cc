@@ -10,41 +10,12 @@
 
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
+#include "server/store/journal_schema.h"
 
 namespace tandem::store {
 namespace {
 
-constexpr int kVersion = 1;
 constexpr int kBusyTimeoutMs = 1000;
-
-// A loss that is not a number is stored as NULL, which is what SQLite makes of it.
-constexpr char kSchema[] = R"sql(
-CREATE TABLE jobs (
-  id TEXT PRIMARY KEY,
-  sequence INTEGER NOT NULL,
-  state INTEGER NOT NULL,
-  record BLOB NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE samples (
-  job_id TEXT NOT NULL,
-  step INTEGER NOT NULL,
-  epoch INTEGER NOT NULL,
-  loss_sum REAL,
-  count INTEGER NOT NULL,
-  learning_rate REAL,
-  PRIMARY KEY (job_id, step)
-) WITHOUT ROWID;
-CREATE TABLE evaluations (
-  job_id TEXT NOT NULL,
-  step INTEGER NOT NULL,
-  epoch INTEGER NOT NULL,
-  loss REAL,
-  accuracy REAL,
-  samples INTEGER NOT NULL,
-  PRIMARY KEY (job_id, step)
-) WITHOUT ROWID;
-)sql";
 
 absl::Status ToStatus(const SQLite::Exception& error) {
   const std::string message = absl::StrCat("journal: ", error.what());
@@ -59,56 +30,13 @@ absl::Status ToStatus(const SQLite::Exception& error) {
   }
 }
 
-absl::Status Damaged(const std::string& path, absl::string_view what) {
-  return absl::DataLossError(
-      absl::StrCat("the journal ", path, " is damaged (", what,
-                   "); restore it from a backup, or move it away to start without its jobs"));
-}
-
-absl::Status CheckUndamaged(const std::string& path, SQLite::Database& database) {
-  const std::string verdict = database.execAndGet("PRAGMA quick_check(1)").getString();
-  return verdict == "ok" ? absl::OkStatus() : Damaged(path, verdict);
-}
-
-absl::Status CheckVersion(const std::string& path, int version, int tables) {
-  if (version > kVersion) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "the journal ", path, " has version ", version, ", this tandemd knows versions up to ",
-        kVersion, "; start the newer tandemd, or choose another --state-dir"));
-  }
-  if (version == 0 && tables > 0) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        path, " belongs to another program; move it away, or choose another --state-dir"));
-  }
-  return absl::OkStatus();
-}
-
-std::string SetVersion() { return absl::StrCat("PRAGMA user_version = ", kVersion); }
-
-// In one transaction, so that a crash leaves either an empty file or a whole schema.
-void MakeSchema(SQLite::Database& database) {
-  SQLite::Transaction transaction(database);
-  database.exec(kSchema);
-  database.exec(SetVersion());
-  transaction.commit();
-}
-
-absl::Status Prepare(const std::string& path, SQLite::Database& database) {
-  if (absl::Status status = CheckUndamaged(path, database); !status.ok()) return status;
-  const int version = database.execAndGet("PRAGMA user_version").getInt();
-  const int tables = database.execAndGet("SELECT count(*) FROM sqlite_master").getInt();
-  if (absl::Status status = CheckVersion(path, version, tables); !status.ok()) return status;
-  database.exec("PRAGMA journal_mode = WAL");
-  database.exec("PRAGMA synchronous = FULL");
-  if (version == 0) MakeSchema(database);
-  return absl::OkStatus();
-}
-
 // SQLite's integers have no room for the upper half, and no job ever gets there.
 int64_t Signed(uint64_t value) {
   return static_cast<int64_t>(std::min<uint64_t>(value, std::numeric_limits<int64_t>::max()));
 }
 uint64_t Unsigned(const SQLite::Column& column) { return static_cast<uint64_t>(column.getInt64()); }
+// All 64 bits, of a number that is only ever compared for equality.
+int64_t Bits(uint64_t value) { return static_cast<int64_t>(value); }
 double Real(const SQLite::Column& column) {
   return column.isNull() ? std::numeric_limits<double>::quiet_NaN() : column.getDouble();
 }
@@ -130,7 +58,7 @@ absl::StatusOr<v1::JobRecord> ParseRecord(const SQLite::Column& id, const SQLite
 
 absl::StatusOr<std::unique_ptr<SqliteJournal>> SqliteJournal::Open(const std::string& path) try {
   SQLite::Database database(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, kBusyTimeoutMs);
-  if (absl::Status status = Prepare(path, database); !status.ok()) return status;
+  if (absl::Status status = PrepareSchema(path, database); !status.ok()) return status;
   return absl::WrapUnique(new SqliteJournal(std::move(database)));
 } catch (const SQLite::Exception& error) {
   absl::Status status = ToStatus(error);
@@ -143,10 +71,11 @@ SqliteJournal::SqliteJournal(SQLite::Database database)
       write_job_(database_, "INSERT OR REPLACE INTO jobs VALUES (?, ?, ?, ?)"),
       forget_samples_(database_, "DELETE FROM samples WHERE job_id = ? AND step >= ?"),
       forget_evaluations_(database_, "DELETE FROM evaluations WHERE job_id = ? AND step >= ?"),
-      write_sample_(database_, "INSERT OR REPLACE INTO samples VALUES (?, ?, ?, ?, ?, ?)"),
+      write_sample_(database_, "INSERT OR REPLACE INTO samples VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"),
       write_evaluation_(database_, "INSERT OR REPLACE INTO evaluations VALUES (?, ?, ?, ?, ?, ?)"),
       read_samples_(database_,
-                    "SELECT step, epoch, loss_sum, count, learning_rate FROM samples"
+                    "SELECT step, epoch, loss_sum, count, learning_rate, samples_digest, receipt,"
+                    " parameter_digest FROM samples"
                     " WHERE job_id = ? AND step >= ? ORDER BY step LIMIT ?"),
       read_evaluations_(database_,
                         "SELECT step, epoch, loss, accuracy, samples FROM evaluations"
@@ -167,7 +96,7 @@ absl::StatusOr<std::vector<v1::JobRecord>> SqliteJournal::LoadJobs() try {
 
 absl::Status SqliteJournal::Commit(const Batch& batch) try {
   SQLite::Transaction transaction(database_);
-  if (batch.empty()) database_.exec(SetVersion());  // Writes a page with what it holds already.
+  if (batch.empty()) database_.exec(WriteVersion());  // Writes a page with what it holds already.
   for (const v1::JobRecord& record : batch.jobs) WriteJob(record);
   for (const Batch::Progress& progress : batch.progress) WriteProgress(progress);
   transaction.commit();
@@ -197,6 +126,9 @@ void SqliteJournal::WriteProgress(const Batch::Progress& batch) {
     write.bind(4, sample.loss_sum());
     write.bind(5, Signed(sample.count()));
     write.bind(6, sample.learning_rate());
+    write.bind(7, Bits(sample.samples_digest()));
+    write.bind(8, Bits(sample.receipt()));
+    write.bind(9, sample.parameter_digest());
     write.exec();
   }
   for (const v1::Evaluation& evaluation : progress.evaluations()) {
@@ -205,7 +137,11 @@ void SqliteJournal::WriteProgress(const Batch::Progress& batch) {
     write.bind(2, Signed(evaluation.step()));
     write.bind(3, Signed(evaluation.epoch()));
     write.bind(4, evaluation.loss());
-    write.bind(5, evaluation.accuracy());
+    if (evaluation.has_accuracy()) {
+      write.bind(5, evaluation.accuracy());
+    } else {
+      write.bind(5);
+    }
     write.bind(6, Signed(evaluation.samples()));
     write.exec();
   }
@@ -248,6 +184,9 @@ void SqliteJournal::ReadSamples(const JobId& job, uint64_t from_step, uint32_t l
     sample->set_loss_sum(Real(read.getColumn(2)));
     sample->set_count(Unsigned(read.getColumn(3)));
     sample->set_learning_rate(Real(read.getColumn(4)));
+    sample->set_samples_digest(Unsigned(read.getColumn(5)));
+    sample->set_receipt(Unsigned(read.getColumn(6)));
+    sample->set_parameter_digest(read.getColumn(7).getString());
   }
 }
 
@@ -263,7 +202,7 @@ void SqliteJournal::ReadEvaluations(const JobId& job, uint64_t from_step,
     evaluation->set_step(Unsigned(read.getColumn(0)));
     evaluation->set_epoch(Unsigned(read.getColumn(1)));
     evaluation->set_loss(Real(read.getColumn(2)));
-    evaluation->set_accuracy(Real(read.getColumn(3)));
+    if (!read.getColumn(3).isNull()) evaluation->set_accuracy(read.getColumn(3).getDouble());
     evaluation->set_samples(Unsigned(read.getColumn(4)));
   }
 }

@@ -40,6 +40,9 @@ Batch Steps(uint64_t first, uint64_t last, double loss_sum) {
     sample->set_loss_sum(loss_sum);
     sample->set_count(64);
     sample->set_learning_rate(0.125);
+    sample->set_samples_digest(~step);  // Uses the highest bit.
+    sample->set_receipt(~(step << 1));
+    if (step % 2 == 0) sample->set_parameter_digest("digest");
   }
   return batch;
 }
@@ -61,6 +64,21 @@ std::vector<uint64_t> StepsOf(const v1::GetHistoryResponse& page) {
   for (const v1::StepSample& sample : page.samples()) steps.push_back(sample.step());
   return steps;
 }
+
+// What tandemd 0.1.0 wrote: one job of two steps and an evaluation.
+constexpr char kVersionOne[] = R"sql(
+CREATE TABLE jobs (id TEXT PRIMARY KEY, sequence INTEGER NOT NULL, state INTEGER NOT NULL,
+  record BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE samples (job_id TEXT NOT NULL, step INTEGER NOT NULL, epoch INTEGER NOT NULL,
+  loss_sum REAL, count INTEGER NOT NULL, learning_rate REAL,
+  PRIMARY KEY (job_id, step)) WITHOUT ROWID;
+CREATE TABLE evaluations (job_id TEXT NOT NULL, step INTEGER NOT NULL, epoch INTEGER NOT NULL,
+  loss REAL, accuracy REAL, samples INTEGER NOT NULL, PRIMARY KEY (job_id, step)) WITHOUT ROWID;
+PRAGMA user_version = 1;
+INSERT INTO samples VALUES ('digits-abc234', 1, 0, 96.5, 64, 0.125),
+  ('digits-abc234', 2, 0, NULL, 64, 0.125);
+INSERT INTO evaluations VALUES ('digits-abc234', 2, 0, 0.5, 0.75, 100);
+)sql";
 
 // A disk on which no file of this process can grow beyond a size.
 class FileSizeLimit {
@@ -96,6 +114,18 @@ class SqliteJournalTest : public ::testing::Test {
     journal_.reset();
     SQLite::Database(path_, SQLite::OPEN_READWRITE).exec(sql);
   }
+  void BecomeVersionOne() {
+    journal_.reset();
+    std::filesystem::remove(path_);
+    SQLite::Database old(path_, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+    old.exec(kVersionOne);
+    const v1::JobRecord record = MakeRecord(kJob.value(), 7, v1::JOB_STATE_SUCCEEDED);
+    const std::string blob = record.SerializeAsString();
+    SQLite::Statement insert(old, "INSERT INTO jobs VALUES (?, 7, 5, ?)");
+    insert.bind(1, kJob.value());
+    insert.bind(2, blob.data(), static_cast<int>(blob.size()));
+    insert.exec();
+  }
 
   const TemporaryFolder root_ = *TemporaryFolder::Create("tandem-test");
   const std::string path_ = root_.path() + "/tandem.db";
@@ -129,10 +159,24 @@ TEST_F(SqliteJournalTest, ReadHistory_AfterReopen_GivesEveryField) {
   EXPECT_EQ(page->samples(2).loss_sum(), 32);
   EXPECT_EQ(page->samples(2).count(), 64u);
   EXPECT_EQ(page->samples(2).learning_rate(), 0.125);
+  EXPECT_EQ(page->samples(2).samples_digest(), ~uint64_t{3});
+  EXPECT_EQ(page->samples(2).receipt(), ~uint64_t{6});
+  EXPECT_EQ(page->samples(2).parameter_digest(), "");
+  EXPECT_EQ(page->samples(1).parameter_digest(), "digest");
   EXPECT_EQ(page->next_step(), 0u);
   ASSERT_EQ(page->evaluations_size(), 1);
   EXPECT_EQ(page->evaluations(0).step(), 2u);
   EXPECT_EQ(page->evaluations(0).accuracy(), 0.75);
+}
+
+TEST_F(SqliteJournalTest, ReadHistory_EvaluationOfNumbers_HasNoAccuracy) {
+  Batch batch = EvaluationAt(2);
+  batch.progress[0].progress.mutable_evaluations(0)->clear_accuracy();
+  ASSERT_TRUE(journal_->Commit(batch).ok());
+  const auto page = journal_->ReadHistory(kJob, 0, 100);
+  ASSERT_TRUE(page.ok()) << page.status();
+  ASSERT_EQ(page->evaluations_size(), 1);
+  EXPECT_FALSE(page->evaluations(0).has_accuracy());
 }
 
 TEST_F(SqliteJournalTest, ReadHistory_InPages_GivesEachStepOnce) {
@@ -192,6 +236,58 @@ TEST_F(SqliteJournalTest, Commit_EmptyBatch_TellsWhetherTheJournalCanBeWritten) 
   ASSERT_TRUE(journal_->Commit(Batch()).ok());
   const FileSizeLimit limit(0);
   EXPECT_FALSE(journal_->Commit(Batch()).ok());
+}
+
+TEST_F(SqliteJournalTest, Open_VersionOne_KeepsJobsSamplesAndEvaluations) {
+  BecomeVersionOne();
+  Reopen();
+  const auto jobs = journal_->LoadJobs();
+  ASSERT_TRUE(jobs.ok()) << jobs.status();
+  ASSERT_EQ(jobs->size(), 1u);
+  EXPECT_EQ(jobs->at(0).job().id(), kJob.value());
+  EXPECT_EQ(jobs->at(0).sequence(), 7u);
+  const auto page = journal_->ReadHistory(kJob, 0, 100);
+  ASSERT_TRUE(page.ok()) << page.status();
+  EXPECT_THAT(StepsOf(*page), ElementsAre(1, 2));
+  EXPECT_EQ(page->samples(0).loss_sum(), 96.5);
+  EXPECT_EQ(page->samples(0).receipt(), 0u);
+  EXPECT_EQ(page->samples(0).parameter_digest(), "");
+  EXPECT_TRUE(std::isnan(page->samples(1).loss_sum()));
+  ASSERT_EQ(page->evaluations_size(), 1);
+  EXPECT_EQ(page->evaluations(0).accuracy(), 0.75);
+}
+
+TEST_F(SqliteJournalTest, Open_VersionOne_IsBroughtUpToDateOnce) {
+  BecomeVersionOne();
+  Reopen();
+  ASSERT_TRUE(journal_->Commit(Steps(2, 4, 1)).ok());
+  Reopen();
+  const auto page = journal_->ReadHistory(kJob, 0, 100);
+  EXPECT_THAT(StepsOf(*page), ElementsAre(1, 2, 3, 4));
+  EXPECT_EQ(page->samples(3).receipt(), ~uint64_t{8});
+}
+
+TEST_F(SqliteJournalTest, Open_VersionOneOnADiskThatRefusesToGrow_LeavesItAsItWas) {
+  BecomeVersionOne();
+  {
+    const FileSizeLimit limit(0);
+    EXPECT_FALSE(SqliteJournal::Open(path_).ok());
+  }
+  Reopen();
+  EXPECT_THAT(StepsOf(*journal_->ReadHistory(kJob, 0, 10)), ElementsAre(1, 2));
+}
+
+TEST_F(SqliteJournalTest, Commit_AttemptThatGoesOnFromACheckpoint_KeepsWhatIsBefore) {
+  ASSERT_TRUE(journal_->Commit(Steps(1, 10, 1)).ok());
+  ASSERT_TRUE(journal_->Commit(EvaluationAt(5)).ok());
+  ASSERT_TRUE(journal_->Commit(EvaluationAt(9)).ok());
+  ASSERT_TRUE(journal_->Commit(Steps(6, 7, 7)).ok());
+  const auto page = journal_->ReadHistory(kJob, 0, 100);
+  EXPECT_THAT(StepsOf(*page), ElementsAre(1, 2, 3, 4, 5, 6, 7));
+  EXPECT_EQ(page->samples(4).loss_sum(), 1);
+  EXPECT_EQ(page->samples(5).loss_sum(), 7);
+  ASSERT_EQ(page->evaluations_size(), 1);
+  EXPECT_EQ(page->evaluations(0).step(), 5u);
 }
 
 TEST_F(SqliteJournalTest, Open_NewerVersion_IsRefused) {

@@ -8,6 +8,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "common/duration_flag.h"
+#include "common/host_port.h"
 #include "common/version.h"
 #include "worker/agent/route.h"
 
@@ -62,16 +63,20 @@ void Declare(CLI::App* app, Flags* flags) {
   app->set_version_flag("--version", std::string("tandem-worker ") + kVersion);
 }
 
+absl::Status CheckCoordinator(const std::string& text) {
+  const auto address = ParseHostPort(text);
+  if (address.ok() && address->port != 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--coordinator: ", address.ok() ? "nobody listens on port 0" : address.status().message()));
+}
+
 absl::Status Check(const Flags& flags) {
   if (const auto slots = ParseSlots(flags.slots); !slots.ok()) return slots.status();
   if (!flags.advertise_address.empty() && !IsNumericAddress(flags.advertise_address)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--advertise-address: '", flags.advertise_address, "' is not an IPv4 or IPv6 address"));
   }
-  const auto coordinator = ParseHostPort(flags.coordinator);
-  if (coordinator.ok()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("--coordinator: ", coordinator.status().message()));
+  return CheckCoordinator(flags.coordinator);
 }
 
 }  // namespace

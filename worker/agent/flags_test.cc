@@ -57,6 +57,7 @@ TEST(ParseFlags, BadValue_IsOneLineThatNamesTheFlag) {
       {{"--slots", "cpu:0"}, "--slots"},
       {{"--slots", "cpu:1025"}, "--slots"},
       {{"--slots", "cpu:1", "--coordinator", "nowhere"}, "--coordinator"},
+      {{"--slots", "cpu:1", "--coordinator", "node:0"}, "--coordinator"},
       {{"--slots", "cpu:1", "--kill-grace", "soon"}, "--kill-grace"},
       {{"--slots", "cpu:1", "--kill-grace", "-1s"}, "--kill-grace"},
       {{"--slots", "cpu:1", "--kill-grace", "inf"}, "--kill-grace"},

@@ -7,13 +7,10 @@
 
 #include <cerrno>
 #include <memory>
+#include <string>
 
 #include "absl/status/status.h"
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "absl/strings/strip.h"
 #include "common/file_descriptor.h"
 
 namespace tandem::agent {
@@ -25,7 +22,8 @@ absl::StatusOr<AddressList> Resolve(const HostPort& target) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_DGRAM;
   addrinfo* found = nullptr;
-  const int error = getaddrinfo(target.host.c_str(), target.port.c_str(), &hints, &found);
+  const std::string port = std::to_string(target.port);
+  const int error = getaddrinfo(target.host.c_str(), port.c_str(), &hints, &found);
   if (error == 0) return AddressList(found, &freeaddrinfo);
   return absl::UnavailableError(
       absl::StrCat("cannot resolve the host name ", target.host, ": ", gai_strerror(error)));
@@ -57,22 +55,6 @@ bool IsNumericAddress(const std::string& text) {
   in6_addr address;  // large enough for both
   return inet_pton(AF_INET, text.c_str(), &address) == 1 ||
          inet_pton(AF_INET6, text.c_str(), &address) == 1;
-}
-
-absl::StatusOr<HostPort> ParseHostPort(const std::string& text) {
-  const size_t colon = text.rfind(':');
-  if (colon == std::string::npos) {
-    return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not HOST:PORT"));
-  }
-  absl::string_view host = absl::string_view(text).substr(0, colon);
-  const bool bracketed = absl::ConsumePrefix(&host, "[") && absl::ConsumeSuffix(&host, "]");
-  int port = 0;
-  const bool is_number = absl::SimpleAtoi(text.substr(colon + 1), &port);
-  if (host.empty() || (!bracketed && absl::StrContains(host, ":")) || !is_number || port < 1 ||
-      port > 65535) {
-    return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not HOST:PORT"));
-  }
-  return HostPort{std::string(host), absl::StrCat(port)};
 }
 
 absl::StatusOr<std::string> LocalAddressTowards(const HostPort& target) {

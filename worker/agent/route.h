@@ -3,20 +3,12 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "common/host_port.h"
 
 namespace tandem::agent {
 
 // Whether it is an IPv4 or IPv6 address in figures, without brackets.
 bool IsNumericAddress(const std::string& text);
-
-struct HostPort {
-  std::string host;
-  std::string port;
-};
-
-// Reads "HOST:PORT"; an IPv6 address stands in brackets.
-//   InvalidArgument  it is not that, or the port is not 1..65535.
-absl::StatusOr<HostPort> ParseHostPort(const std::string& text);
 
 // The address of this host from which `target` is reached, which is how hosts beside it reach this
 // one: 127.0.0.1 when the target is on this host's loopback. Sends nothing. May block on the name

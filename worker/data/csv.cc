@@ -1,20 +1,20 @@
 #include "worker/data/csv.h"
 
-#include <fcntl.h>
-#include <openssl/sha.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
+#include <functional>
+#include <numeric>
+#include <string>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "common/file_descriptor.h"
+#include "absl/strings/str_join.h"
 
 namespace tandem::data {
 namespace {
@@ -27,26 +27,19 @@ std::string Quoted(absl::string_view field) {
                       "\"");
 }
 
-std::string Sha256Hex(absl::string_view bytes) {
-  unsigned char digest[SHA256_DIGEST_LENGTH];
-  SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), digest);
-  return absl::BytesToHexString(
-      absl::string_view(reinterpret_cast<const char*>(digest), sizeof(digest)));
-}
-
 class Parser {
  public:
   Parser(absl::string_view text, absl::string_view name, const v1::Csv& spec)
       : rest_(text), name_(name), spec_(spec) {}
 
-  absl::StatusOr<Table> Parse() {
+  absl::StatusOr<Samples> Parse() {
     if (rest_.empty()) return OfFile("the file is empty");
     if (spec_.header()) TakeLine();
     while (!rest_.empty()) {
       if (absl::Status status = AddSample(TakeLine()); !status.ok()) return status;
     }
-    if (table_.labels.empty()) return OfFile("the file holds a header and no samples");
-    return std::move(table_);
+    if (labels_.empty()) return OfFile("the file holds a header and no samples");
+    return TakeSamples();
   }
 
  private:
@@ -80,16 +73,28 @@ class Parser {
                                  " (counted from 0), but the file has ", fields, " columns"));
     }
     label_column_ = spec_.label_column() < 0 ? fields - 1 : spec_.label_column();
-    table_.columns = fields - 1;
-    const size_t rows = static_cast<size_t>(std::count(rest_.begin(), rest_.end(), '\n')) + 2;
-    table_.features.reserve(rows * table_.columns);
-    table_.labels.reserve(rows);
+    columns_ = fields - 1;
+    if (!ShapeFits()) {
+      return OfFile(absl::StrCat("data.csv.shape is [", absl::StrJoin(spec_.shape(), ", "),
+                                 "], but a line has ", columns_, " features"));
+    }
+    // Each feature of a well-formed text has a comma: no text reserves more than it is long.
+    const size_t commas = static_cast<size_t>(std::count(rest_.begin(), rest_.end(), ','));
+    features_.reserve(columns_ + commas);
+    labels_.reserve(1 + commas / columns_);
     return absl::OkStatus();
   }
 
+  bool ShapeFits() const {
+    // As double a product does not wrap, and is exact where it could be equal.
+    const double numbers =
+        std::accumulate(spec_.shape().begin(), spec_.shape().end(), 1.0, std::multiplies<>());
+    return spec_.shape().empty() || numbers == static_cast<double>(columns_);
+  }
+
   absl::Status CheckWidth(size_t fields) const {
-    if (fields == table_.columns + 1) return absl::OkStatus();
-    return OfLine(absl::StrCat("expected ", table_.columns + 1, " columns as in line ", FirstLine(),
+    if (fields == columns_ + 1) return absl::OkStatus();
+    return OfLine(absl::StrCat("expected ", columns_ + 1, " columns as in line ", FirstLine(),
                                ", found ", fields));
   }
 
@@ -113,7 +118,7 @@ class Parser {
     const float scaled = static_cast<float>(value * spec_.scale());
     if (!std::isfinite(value)) return OfField(column, field, "is not finite");
     if (!std::isfinite(scaled)) return OfField(column, field, "is not finite after data.csv.scale");
-    table_.features.push_back(scaled);
+    features_.push_back(scaled);
     return absl::OkStatus();
   }
 
@@ -124,8 +129,17 @@ class Parser {
                      absl::StrCat("is not a label in 0..", spec_.classes() - 1,
                                   " (data.csv.classes is ", spec_.classes(), ")"));
     }
-    table_.labels.push_back(static_cast<int64_t>(value));
+    labels_.push_back(static_cast<int64_t>(value));
     return absl::OkStatus();
+  }
+
+  Samples TakeSamples() {
+    SampleShape shape{.inputs = {spec_.shape().begin(), spec_.shape().end()},
+                      .targets = {},
+                      .classes = spec_.classes()};
+    if (shape.inputs.empty()) shape.inputs = {static_cast<int64_t>(columns_)};
+    const auto count = static_cast<int64_t>(labels_.size());
+    return {std::move(shape), count, std::move(features_), std::move(labels_)};
   }
 
   absl::Status OfFile(absl::string_view what) const {
@@ -143,44 +157,16 @@ class Parser {
   const v1::Csv& spec_;
   size_t line_ = 0;
   size_t label_column_ = 0;
-  Table table_;
+  size_t columns_ = 0;  // of features
+  std::vector<float> features_;
+  std::vector<int64_t> labels_;
 };
-
-absl::Status CannotRead(const std::string& path, int error) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(path, ": cannot be read: ", std::generic_category().message(error)));
-}
-
-absl::StatusOr<std::string> ReadFile(const std::string& path) {
-  FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  struct stat info {};
-  if (!file.valid() || fstat(file.get(), &info) != 0) return CannotRead(path, errno);
-  if (!S_ISREG(info.st_mode)) return absl::InvalidArgumentError(path + ": is not a file");
-  std::string bytes(static_cast<size_t>(info.st_size), '\0');
-  size_t got = 0;
-  while (got < bytes.size()) {
-    const ssize_t n = read(file.get(), bytes.data() + got, bytes.size() - got);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return CannotRead(path, errno);
-    if (n == 0) return absl::InvalidArgumentError(path + ": became shorter while it was read");
-    got += static_cast<size_t>(n);
-  }
-  return bytes;
-}
 
 }  // namespace
 
-absl::StatusOr<Table> ReadCsv(const v1::Csv& spec) {
-  absl::StatusOr<std::string> text = ReadFile(spec.path());
-  if (!text.ok()) return text.status();
-  return ParseCsv(*text, spec.path(), spec);
-}
-
-absl::StatusOr<Table> ParseCsv(absl::string_view text, absl::string_view name,
-                               const v1::Csv& spec) {
-  absl::StatusOr<Table> table = Parser(text, name, spec).Parse();
-  if (table.ok()) table->sha256 = Sha256Hex(text);
-  return table;
+absl::StatusOr<Samples> ParseCsv(absl::string_view text, absl::string_view name,
+                                 const v1::Csv& spec) {
+  return Parser(text, name, spec).Parse();
 }
 
 }  // namespace tandem::data

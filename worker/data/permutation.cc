@@ -21,6 +21,8 @@ uint64_t KeyedGenerator::Below(uint64_t bound) {
   return value % bound;
 }
 
+double KeyedGenerator::Fraction() { return static_cast<double>(Next() >> 11) * 0x1p-53; }
+
 std::vector<int64_t> KeyedPermutation(int64_t n, uint64_t key) {
   std::vector<int64_t> order(static_cast<size_t>(n));
   std::iota(order.begin(), order.end(), 0);

@@ -14,6 +14,8 @@ class KeyedGenerator {
   uint64_t Next();
   // Uniform over 0..bound-1, without the bias of a plain remainder. bound > 0.
   uint64_t Below(uint64_t bound);
+  // Uniform over the multiples of 2^-53 in [0, 1).
+  double Fraction();
 
  private:
   uint64_t state_;

@@ -28,6 +28,18 @@ TEST(KeyedGenerator, Below_HugeBound_RejectsInsteadOfWrapping) {
   EXPECT_NEAR(low, 10000, 500);
 }
 
+TEST(KeyedGenerator, Fraction_IsSpreadOverZeroToOne) {
+  KeyedGenerator generator(1);
+  double sum = 0;
+  for (int i = 0; i < 10000; ++i) {
+    const double fraction = generator.Fraction();
+    EXPECT_GE(fraction, 0);
+    EXPECT_LT(fraction, 1);
+    sum += fraction;
+  }
+  EXPECT_NEAR(sum, 5000, 150);
+}
+
 TEST(KeyedPermutation, SmallSizes_HoldEachNumberOnce) {
   EXPECT_THAT(KeyedPermutation(0, 7), IsEmpty());
   EXPECT_THAT(KeyedPermutation(1, 7), ElementsAre(0));

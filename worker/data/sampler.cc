@@ -70,4 +70,10 @@ Range Sampler::Share(uint64_t batch, LogicalRank logical_rank) const {
   return PartOf(Batch(batch), logical_rank.value(), logical_ranks_);
 }
 
+LogicalRank Sampler::FirstWithShare(uint64_t batch) const {
+  // The smallest l with (l + 1) * size >= logical ranks: see PartOf.
+  const int64_t size = Batch(batch).size();
+  return LogicalRank(static_cast<uint32_t>((logical_ranks_ + size - 1) / size - 1));
+}
+
 }  // namespace tandem::data

@@ -50,6 +50,8 @@ class Sampler {
   Range Batch(uint64_t batch) const;
   // Places of one logical rank's share of it; may be empty.
   Range Share(uint64_t batch, LogicalRank logical_rank) const;
+  // The first logical rank whose share of it is not empty.
+  LogicalRank FirstWithShare(uint64_t batch) const;
 
  private:
   Sampler(const v1::JobSpec& spec, int64_t samples);

@@ -60,6 +60,18 @@ TEST(Sampler, AnyShape_LogicalRanksVisitEachSampleOnceInGlobalOrder) {
   }
 }
 
+TEST(Sampler, AnyShape_FirstWithShareHasOneAndNoneBeforeIt) {
+  for (int64_t samples = 1; samples <= 20; ++samples) {
+    for (uint32_t logical_ranks : {1, 2, 4, 8, 16}) {
+      const Sampler sampler = MakeSampler(samples, Spec(24, logical_ranks));
+      const uint32_t first = sampler.FirstWithShare(0).value();
+      for (uint32_t l = 0; l <= first; ++l) {
+        EXPECT_EQ(sampler.Share(0, LogicalRank(l)).empty(), l < first) << samples << " " << l;
+      }
+    }
+  }
+}
+
 TEST(Sampler, AnyShape_SharesDifferByAtMostOne) {
   for (int64_t size = 0; size <= 40; ++size) {
     for (uint32_t parts : {1, 2, 4, 8, 16}) {
@@ -94,6 +106,7 @@ TEST(Sampler, Epochs_HaveOrdersOfTheirOwnWithNothingToCall) {
   EXPECT_EQ(OrderOf(0, 1), OrderOf(0, 1));
 }
 
+// CASES F1.
 TEST(Sampler, SeedAndEpoch_DoNotCollapseIntoTheirSum) { EXPECT_NE(OrderOf(0, 1), OrderOf(1, 0)); }
 
 TEST(Sampler, ManySeedsAndEpochs_AllOrdersDiffer) {

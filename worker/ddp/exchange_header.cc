@@ -1,7 +1,5 @@
 #include "worker/ddp/exchange_header.h"
 
-#include <string>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
@@ -9,6 +7,8 @@ namespace tandem::ddp {
 namespace {
 
 std::string What(const ExchangeHeader& header) {
+  const uint32_t fold = header.bucket - ExchangeHeader::kFirstFold;
+  if (fold < ExchangeHeader::kMaxFolds) return absl::StrCat("fold ", fold);
   switch (header.bucket) {
     case ExchangeHeader::kStepTallies:
       return "the tallies";
@@ -19,10 +19,6 @@ std::string What(const ExchangeHeader& header) {
   }
 }
 
-std::string Place(const ExchangeHeader& header) {
-  return absl::StrFormat("%s of step %d", What(header), header.step);
-}
-
 std::string Constants(const ExchangeHeader& header) {
   return absl::StrFormat("%d elements, logical ranks %d to %d of %d, job hash %016x",
                          header.elements, header.leaves.begin, header.leaves.end,
@@ -30,6 +26,10 @@ std::string Constants(const ExchangeHeader& header) {
 }
 
 }  // namespace
+
+std::string PlaceOf(const ExchangeHeader& header) {
+  return absl::StrFormat("%s of step %d", What(header), header.step);
+}
 
 absl::Status CheckHeader(Rank sender, const ExchangeHeader& expected,
                          const ExchangeHeader& received) {
@@ -41,7 +41,7 @@ absl::Status CheckHeader(Rank sender, const ExchangeHeader& expected,
           : "";
   return absl::FailedPreconditionError(absl::StrFormat(
       "rank %d sent %s%s while this rank is at %s; see the log of rank %d", sender.value(),
-      Place(received), difference, Place(expected), sender.value()));
+      PlaceOf(received), difference, PlaceOf(expected), sender.value()));
 }
 
 }  // namespace tandem::ddp

@@ -15,6 +15,18 @@ at::Tensor FlatLayout::Segment(const FlatGradient& gradient, size_t segment) con
   return gradient.values.narrow(0, begin, offsets_[segment + 1] - begin);
 }
 
+FlatLayout FlatLayout::Slice(int64_t begin, int64_t end) const {
+  std::vector<int64_t> offsets;
+  for (const int64_t offset : offsets_) offsets.push_back(std::clamp(offset, begin, end) - begin);
+  return FlatLayout(std::move(offsets));
+}
+
+void FlatLayout::ZeroAbsent(const FlatGradient& gradient) const {
+  for (size_t i = 0; i < segments(); ++i) {
+    if (!gradient.present[i]) Segment(gradient, i).zero_();
+  }
+}
+
 bool FlatLayout::IsComplete(const FlatGradient& gradient) const {
   return std::all_of(gradient.present, gradient.present + segments(),
                      [](uint8_t present) { return present != 0; });

@@ -26,10 +26,17 @@ class FlatLayout {
   // A view, in one dimension.
   at::Tensor Segment(const FlatGradient& gradient, size_t segment) const;
 
+  // The part that lies in [begin, end) of the elements. It has all segments, most of them empty.
+  FlatLayout Slice(int64_t begin, int64_t end) const;
+
+  // Sets the values of absent segments to zero; they stay absent.
+  void ZeroAbsent(const FlatGradient& gradient) const;
+
   // left + right, in place. A segment that only one of them has is that one's, bit for bit.
   void AddInto(FlatGradient& left, const FlatGradient& right) const;
 
  private:
+  explicit FlatLayout(std::vector<int64_t> offsets) : offsets_(std::move(offsets)) {}
   bool IsComplete(const FlatGradient& gradient) const;
 
   std::vector<int64_t> offsets_;  // one more than segments: the last is the number of elements

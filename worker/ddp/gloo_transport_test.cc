@@ -4,105 +4,26 @@
 #include <ATen/Parallel.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
-#include <functional>
 #include <string>
 #include <thread>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <utility>
 #include <vector>
 
-#include "worker/ddp/local_transport.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/barrier.h"
+#include "common/keyed_hash.h"
+#include "worker/ddp/gloo_ranks.h"
 #include "worker/ddp/reduction_scene.h"
 
 namespace tandem::ddp {
 namespace {
 
 using ::testing::HasSubstr;
-using RankBody = std::function<void(Transport&)>;
-
-constexpr absl::Duration kPatience = absl::Seconds(30);
-
-Membership RankOf(uint32_t rank, uint32_t world_size) {
-  return {JobId("job"), AttemptNumber(1), Rank(rank), world_size};
-}
-
-std::unique_ptr<Transport> Connect(Rendezvous& rendezvous, const GlooOptions& options) {
-  const absl::Status met = rendezvous.AwaitAll(kPatience);
-  EXPECT_TRUE(met.ok()) << met;
-  auto transport = ConnectGloo(rendezvous, options);
-  EXPECT_TRUE(transport.ok()) << transport.status();
-  return *std::move(transport);
-}
-
-void JoinAndRun(uint32_t rank, uint32_t world_size, uint16_t port, const RankBody& body) {
-  auto rendezvous = Rendezvous::Connect(RankOf(rank, world_size), "127.0.0.1", port, kPatience);
-  ASSERT_TRUE(rendezvous.ok()) << rendezvous.status();
-  body(*Connect(**rendezvous, {}));
-}
-
-// Runs `body` as every rank, rank 0 here and each other one in a thread.
-void RunThreads(uint32_t world_size, const RankBody& body, const GlooOptions& options = {}) {
-  auto host = *Rendezvous::Host(RankOf(0, world_size), "127.0.0.1");
-  std::vector<std::thread> others;
-  for (uint32_t rank = 1; rank < world_size; ++rank) {
-    others.emplace_back([&, rank] { JoinAndRun(rank, world_size, host->port(), body); });
-  }
-  body(*Connect(*host, options));
-  for (std::thread& other : others) other.join();
-}
-
-// The other ranks as processes. Each waits for the port. Kernels keep to one thread: a team of
-// OpenMP does not survive a fork.
-class OtherProcesses {
- public:
-  OtherProcesses(uint32_t world_size, const RankBody& body) : world_size_(world_size) {
-    at::set_num_threads(1);
-    EXPECT_EQ(pipe(port_pipe_), 0);
-    for (uint32_t rank = 1; rank < world_size; ++rank) Start(rank, body);
-  }
-  ~OtherProcesses() {
-    for (const pid_t pid : pids_) {
-      kill(pid, SIGKILL);
-      waitpid(pid, nullptr, 0);
-    }
-    close(port_pipe_[0]);
-    close(port_pipe_[1]);
-  }
-
-  void TellPort(uint16_t port) {
-    for (uint32_t rank = 1; rank < world_size_; ++rank) {
-      EXPECT_EQ(write(port_pipe_[1], &port, sizeof(port)), ssize_t{sizeof(port)});
-    }
-  }
-
-  // Exit statuses, as of waitpid.
-  std::vector<int> Await() {
-    std::vector<int> statuses(pids_.size());
-    for (size_t i = 0; i < pids_.size(); ++i) waitpid(pids_[i], &statuses[i], 0);
-    pids_.clear();
-    return statuses;
-  }
-
- private:
-  void Start(uint32_t rank, const RankBody& body) {
-    const pid_t pid = fork();
-    if (pid > 0) pids_.push_back(pid);
-    if (pid != 0) return;
-    uint16_t port = 0;
-    if (read(port_pipe_[0], &port, sizeof(port)) != ssize_t{sizeof(port)}) _exit(1);
-    JoinAndRun(rank, world_size_, port, body);
-    _exit(testing::Test::HasFailure() ? 1 : 0);
-  }
-
-  const uint32_t world_size_;
-  int port_pipe_[2] = {-1, -1};
-  std::vector<pid_t> pids_;
-};
 
 ReductionScene EightLeaves() {
   ReductionScene scene = ReductionScene::Random(8, {{300, 33}, {33}, {1}}, 23);
@@ -111,15 +32,35 @@ ReductionScene EightLeaves() {
   return scene;
 }
 
+absl::Span<const std::byte> BytesOf(const std::string& text) {
+  return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
+}
+absl::Span<std::byte> BytesOf(std::string& text) {
+  return {reinterpret_cast<std::byte*>(text.data()), text.size()};
+}
+
+// From this size on a message is sent in portions.
+constexpr size_t kUnit = size_t{1} << 17;
+
+// No two of its units are equal.
+std::string Pattern(size_t size, uint64_t seed) {
+  std::string pattern(size, '\0');
+  for (size_t i = 0; i < size; ++i) pattern[i] = static_cast<char>(Scramble(seed + 16 * i));
+  return pattern;
+}
+
 class GlooProcessesTest : public testing::TestWithParam<uint32_t> {};
 INSTANTIATE_TEST_SUITE_P(WorldSizes, GlooProcessesTest, testing::Values(2, 3),
                          testing::PrintToStringParamName());
 
 TEST_P(GlooProcessesTest, Gradients_SameBitsAsOnOneRank) {
   const auto reduce = [](Transport& transport) {
-    const auto result = Reduce(EightLeaves(), transport, {.bucket_bytes = 1 << 10});
-    ASSERT_TRUE(result.ok()) << result.status();
-    EXPECT_TRUE(SameBits(*result, Definition(EightLeaves())));
+    for (const size_t gather_bytes : {size_t{0}, size_t{1} << 30}) {
+      const auto result =
+          Reduce(EightLeaves(), transport, {.bucket_bytes = 1 << 10, .gather_bytes = gather_bytes});
+      ASSERT_TRUE(result.ok()) << result.status();
+      EXPECT_TRUE(SameBits(*result, Definition(EightLeaves()))) << gather_bytes;
+    }
   };
   OtherProcesses others(GetParam(), reduce);
   auto host = *Rendezvous::Host(RankOf(0, GetParam()), "127.0.0.1");
@@ -144,6 +85,48 @@ TEST(GlooTransportTest, PeerKilledInMidExchange_UnavailableAndNamed) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("rank 1"));
 }
 
+// As above, in what a large bucket is sent with.
+TEST(GlooTransportTest, PeerKilledInMidAllToAll_UnavailableAndNamed) {
+  constexpr size_t kSlotBytes = size_t{64} << 20;
+  OtherProcesses others(2, [](Transport& transport) {
+    const std::vector<std::byte> send(2 * kSlotBytes);
+    std::vector<std::byte> receive(2 * kSlotBytes);
+    const auto exchange = transport.StartAllToAll(send, absl::MakeSpan(receive));
+    raise(SIGKILL);
+  });
+  auto host = *Rendezvous::Host(RankOf(0, 2), "127.0.0.1");
+  others.TellPort(host->port());
+  const auto transport = Connect(*host, {});
+  const std::vector<std::byte> send(2 * kSlotBytes);
+  std::vector<std::byte> receive(2 * kSlotBytes);
+  const absl::Status status = transport->StartAllToAll(send, absl::MakeSpan(receive))->Wait();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("rank 1"));
+}
+
+// Bytes of a slot on the one rank and on the other.
+class GlooSizesTest : public testing::TestWithParam<std::pair<size_t, size_t>> {};
+INSTANTIATE_TEST_SUITE_P(
+    Differing, GlooSizesTest,
+    testing::Values(std::pair(8, 100), std::pair(0, 1),
+                    std::pair(336, 1442),  // the same to a hash in as many bits as a tag has
+                    std::pair(kUnit - 1, kUnit), std::pair(kUnit + 1, kUnit + 2),
+                    std::pair(kUnit, 2 * kUnit)),
+    [](const auto& sizes) { return absl::StrCat(sizes.param.first, "_", sizes.param.second); });
+
+// A rank that left something out must become an error, not the end of the process.
+TEST_P(GlooSizesTest, PeerInAnExchangeOfAnotherSize_FailedPreconditionAndNamed) {
+  absl::Barrier* const both_know = new absl::Barrier(2);  // the last to leave deletes it
+  RunThreads(2, [&](Transport& transport) {
+    const bool first = transport.rank() == Rank(0);
+    std::vector<std::byte> slots(2 * (first ? GetParam().first : GetParam().second));
+    const absl::Status status = transport.AllGather(absl::MakeSpan(slots));
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("rank"));
+    if (both_know->Block()) delete both_know;
+  });
+}
+
 TEST(GlooTransportTest, PeerSilent_DeadlineExceeded) {
   OtherProcesses others(2, [](Transport&) { pause(); });
   auto host = *Rendezvous::Host(RankOf(0, 2), "127.0.0.1");
@@ -152,6 +135,16 @@ TEST(GlooTransportTest, PeerSilent_DeadlineExceeded) {
   const absl::Status status = transport->Barrier();
   EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("rank 1"));
+}
+
+TEST(GlooTransportTest, PeerSilentInAllReduce_DeadlineExceeded) {
+  OtherProcesses others(2, [](Transport&) { pause(); });
+  auto host = *Rendezvous::Host(RankOf(0, 2), "127.0.0.1");
+  others.TellPort(host->port());
+  const auto transport = Connect(*host, {.exchange_timeout = absl::Milliseconds(200)});
+  std::vector<float> values(3);
+  const absl::Status status = transport->StartAllReduceSum(absl::MakeSpan(values))->Wait();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded) << status;
 }
 
 TEST(GlooTransportTest, AbortFromAnotherThread_EndsTheExchange) {
@@ -175,6 +168,41 @@ TEST(GlooTransportTest, AllGather_SlotsOfAllRanks) {
         transport.AllGather({reinterpret_cast<std::byte*>(slots.data()), slots.size()});
     EXPECT_TRUE(status.ok()) << status;
     EXPECT_EQ(std::string(slots.begin(), slots.end()), "aabbcc");
+  });
+}
+
+TEST(GlooTransportTest, AllGatherOfAnySize_SlotsOfAllRanks) {
+  RunThreads(2, [](Transport& transport) {
+    for (const size_t size : {size_t{0}, size_t{1}, kUnit - 1, kUnit, kUnit + 1, 3 * kUnit + 7}) {
+      const std::string expected = Pattern(size, 1) + Pattern(size, 2);
+      std::string slots = expected;
+      const size_t other = transport.rank() == Rank(0) ? 1 : 0;
+      std::fill_n(slots.begin() + static_cast<ptrdiff_t>(other * size), size, '\0');
+      EXPECT_TRUE(transport.AllGather(BytesOf(slots)).ok());
+      EXPECT_TRUE(slots == expected) << size << " bytes";
+    }
+  });
+}
+
+TEST(GlooTransportTest, AllToAll_SlotForThisRankOfEachRank) {
+  RunThreads(3, [](Transport& transport) {
+    const char self = static_cast<char>('a' + transport.rank().value());
+    const std::string send = {self, '0', self, '1', self, '2'};
+    std::string receive(6, '-');
+    const absl::Status status = transport.StartAllToAll(BytesOf(send), BytesOf(receive))->Wait();
+    EXPECT_TRUE(status.ok()) << status;
+    const std::string expected[] = {"a0b0c0", "a1b1c1", "a2b2c2"};
+    EXPECT_EQ(receive, expected[transport.rank().value()]);
+  });
+}
+
+TEST(GlooTransportTest, AllReduceSum_SumsOverAllRanks) {
+  RunThreads(3, [](Transport& transport) {
+    std::vector<float> values = {1, 2, 4, 8, 16};
+    for (float& value : values) value += 100 * static_cast<float>(transport.rank().value());
+    const absl::Status status = transport.StartAllReduceSum(absl::MakeSpan(values))->Wait();
+    EXPECT_TRUE(status.ok()) << status;
+    EXPECT_THAT(values, testing::ElementsAre(303, 306, 312, 324, 348));
   });
 }
 

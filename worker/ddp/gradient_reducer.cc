@@ -57,9 +57,8 @@ void GradientReducer::MakeBucket(Transport& transport, const std::vector<size_t>
                                  const GradientReducerOptions& options) {
   std::vector<at::Tensor> tensors;
   for (const size_t i : members) tensors.push_back(parameters_[i].named.tensor);
-  const GradientBucket::Constants constants = {static_cast<uint32_t>(buckets_.size()),
-                                               options.logical_ranks, options.job_hash};
-  buckets_.push_back(std::make_unique<GradientBucket>(transport, constants, tensors));
+  const auto index = static_cast<uint32_t>(buckets_.size());
+  buckets_.push_back(std::make_unique<GradientBucket>(transport, index, options, tensors));
   for (size_t segment = 0; segment < members.size(); ++segment) {
     parameters_[members[segment]].bucket = buckets_.back().get();
     parameters_[members[segment]].segment = segment;
@@ -73,14 +72,20 @@ void GradientReducer::InstallHooks() {
     parameter.hook = parameter.accumulator->add_post_hook(
         std::make_unique<torch::autograd::utils::LambdaPostHook>(
             [this, &parameter](const variable_list& outputs, const variable_list& inputs) {
-              OnGradient(parameter);
+              TakeGradient(parameter, std::exchange(parameter.named.tensor.mutable_grad(), {}));
               return outputs;
             }));
   }
 }
 
-void GradientReducer::OnGradient(Parameter& parameter) {
-  const at::Tensor gradient = std::exchange(parameter.named.tensor.mutable_grad(), at::Tensor());
+void GradientReducer::Provide(size_t parameter, const at::Tensor& gradient) {
+  if (parameter < parameters_.size()) return TakeGradient(parameters_[parameter], gradient);
+  status_.Update(absl::InvalidArgumentError(
+      absl::StrFormat("a gradient was provided at step %d for parameter number %d of %d", step_,
+                      parameter, parameters_.size())));
+}
+
+void GradientReducer::TakeGradient(const Parameter& parameter, const at::Tensor& gradient) {
   if (!gradient.defined() || !status_.ok()) return;
   const at::NoGradGuard no_grad;
   if (absl::Status status = StoreGradient(parameter, gradient); !status.ok()) {
@@ -89,7 +94,7 @@ void GradientReducer::OnGradient(Parameter& parameter) {
     return;
   }
   if (next_leaf_ + 1 < range_.end) return;
-  while (launched_ < buckets_.size() && buckets_[launched_]->is_full()) LaunchNextBucket();
+  while (launched_ < buckets_.size() && buckets_[launched_]->leaves().is_full()) LaunchNextBucket();
 }
 
 absl::Status GradientReducer::StoreGradient(const Parameter& parameter,
@@ -100,12 +105,15 @@ absl::Status GradientReducer::StoreGradient(const Parameter& parameter,
   if (gradient.layout() != at::kStrided) {
     return absl::InvalidArgumentError("its gradient is sparse, which cannot be reduced");
   }
-  return parameter.bucket->Store(parameter.segment, gradient);
+  if (gradient.sizes() != parameter.named.tensor.sizes()) {
+    return absl::InvalidArgumentError("its gradient has another shape");
+  }
+  return parameter.bucket->leaves().Store(parameter.segment, gradient);
 }
 
 void GradientReducer::LaunchNextBucket() {
   GradientBucket& bucket = *buckets_[launched_++];
-  bucket.CloseLeaf();
+  bucket.leaves().Close();
   bucket.Launch(step_);
 }
 
@@ -128,7 +136,7 @@ void GradientReducer::BeginLogicalRank(LogicalRank logical_rank) {
     return FailOrder("BeginLogicalRank", logical_rank);
   }
   in_leaf_ = true;
-  for (const auto& bucket : buckets_) bucket->OpenLeaf(logical_rank);
+  for (const auto& bucket : buckets_) bucket->leaves().Open(logical_rank);
 }
 
 void GradientReducer::EndLogicalRank(LogicalRank logical_rank) {
@@ -142,7 +150,7 @@ void GradientReducer::EndLogicalRank(LogicalRank logical_rank) {
   if (next_leaf_ == range_.end) {
     while (launched_ < buckets_.size()) LaunchNextBucket();
   } else {
-    for (const auto& bucket : buckets_) bucket->CloseLeaf();
+    for (const auto& bucket : buckets_) bucket->leaves().Close();
   }
 }
 
@@ -166,8 +174,10 @@ absl::Status GradientReducer::Finish(uint64_t count) {
   in_step_ = false;
   const at::NoGradGuard no_grad;
   for (const auto& bucket : buckets_) {
-    if (!status_.ok()) return status_;
-    status_ = bucket->AwaitSum();
+    if (status_.ok()) status_ = bucket->Add();
+  }
+  for (const auto& bucket : buckets_) {
+    if (status_.ok()) status_ = bucket->Wait();
   }
   if (!status_.ok() || count == 0) return status_;
   const auto scale = static_cast<float>(1.0 / static_cast<double>(count));

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/base/attributes.h"
@@ -12,6 +13,7 @@
 #include "common/ids.h"
 #include "common/logical_ranks.h"
 #include "worker/ddp/named_tensor.h"
+#include "worker/ddp/reduction.h"
 #include "worker/ddp/transport.h"
 
 namespace tandem::ddp {
@@ -26,10 +28,16 @@ struct GradientReducerOptions {
   // Gradients are exchanged in portions of about this many bytes. Cannot change a bit of the
   // result.
   size_t bucket_bytes = size_t{25} << 20;
+  // Which buckets go to every rank as a whole, rather than in shards that one rank each adds and
+  // sends again: those of at most so many bytes. Unset: 64 KiB, or all on up to two ranks. Cannot
+  // change a bit of the result.
+  std::optional<size_t> gather_bytes = std::nullopt;
+  // With kAllReduce the result depends on the world size.
+  Reduction reduction = Reduction::kTree;
 };
 
 // Turns the gradients of L logical ranks, spread over the ranks, into the gradient of the whole
-// batch: the same bits at every world size.
+// batch: the same bits at every world size (with Reduction::kTree, of which the following speaks).
 //
 // Each logical rank back-propagates the *sum* of its losses. Hooks on the parameters move every
 // gradient, as it arrives, into a flat float32 bucket (filled in reverse order of registration, the
@@ -79,6 +87,11 @@ class GradientReducer {
   // Around each backward; `logical_rank` ascends through range().
   void BeginLogicalRank(LogicalRank logical_rank);
   void EndLogicalRank(LogicalRank logical_rank);
+  // Between the two, for a parameter that backward does not reach as a leaf: gives its gradient, as
+  // the hook would, by its index in the order of registration. An undefined one is absent. Refused,
+  // as an error of Finish, where the index or the shape is wrong (InvalidArgument) and in the cases
+  // of the hook.
+  void Provide(size_t parameter, const at::Tensor& gradient);
   // In place of both where the share is empty: every gradient of this logical rank is absent.
   void SkipLogicalRank(LogicalRank logical_rank);
 
@@ -101,7 +114,7 @@ class GradientReducer {
   void MakeBucket(Transport& transport, const std::vector<size_t>& members,
                   const GradientReducerOptions& options);
   void InstallHooks();
-  void OnGradient(Parameter& parameter);
+  void TakeGradient(const Parameter& parameter, const at::Tensor& gradient);
   absl::Status StoreGradient(const Parameter& parameter, const at::Tensor& gradient);
   void LaunchNextBucket();
   void FailOrder(absl::string_view call, LogicalRank logical_rank);

@@ -28,6 +28,10 @@ Gradients ReduceOn(uint32_t world_size, const ReductionScene& scene,
   return *results[0];
 }
 
+// Both ways of an exchange, whatever the size of a bucket.
+constexpr GradientReducerOptions kGathered = {.gather_bytes = size_t{1} << 30};
+constexpr GradientReducerOptions kSharded = {.gather_bytes = 0};
+
 constexpr uint32_t kWorldSizes[] = {1, 2, 3, 4, 5, 8};
 
 // Several thousand values, an odd number of parameters, some of them tiny.
@@ -54,13 +58,44 @@ TEST(GradientReducerBitsTest, EveryWorldSize_IsTheDefinition) {
   }
 }
 
-TEST(GradientReducerBitsTest, EveryWorldSizeWithAbsentGradients_IsTheDefinition) {
-  const ReductionScene scene = EightLeavesWithGaps();
-  for (const uint32_t world_size : kWorldSizes) {
-    EXPECT_TRUE(SameBits(ReduceOn(world_size, scene), Definition(scene))) << world_size << " ranks";
+TEST(GradientReducerBitsTest, EveryWorldSizeGatheredOrSharded_IsTheDefinition) {
+  for (const ReductionScene& scene : {EightLeaves(), EightLeavesWithGaps()}) {
+    for (const uint32_t world_size : kWorldSizes) {
+      EXPECT_TRUE(SameBits(ReduceOn(world_size, scene, kGathered), Definition(scene)))
+          << world_size << " ranks, gathered";
+      EXPECT_TRUE(SameBits(ReduceOn(world_size, scene, kSharded), Definition(scene)))
+          << world_size << " ranks, sharded";
+    }
   }
 }
 
+TEST(GradientReducerBitsTest, FewerElementsThanRanksSharded_IsTheDefinition) {
+  ReductionScene scene = ReductionScene::Random(8, {{2}, {1}}, 6);
+  for (const uint32_t world_size : kWorldSizes) {
+    EXPECT_TRUE(SameBits(ReduceOn(world_size, scene, kSharded), Definition(scene)))
+        << world_size << " ranks";
+  }
+}
+
+// Nothing of a step may be left over in the next.
+TEST(GradientReducerBitsTest, SegmentsComeAndGoSharded_EveryStepIsTheDefinition) {
+  const ReductionScene full = EightLeaves();
+  const ReductionScene gaps = EightLeavesWithGaps();
+  RunRanks(3, [&](Transport& transport) {
+    GradientReducerOptions options = kSharded;
+    options.logical_ranks = 8;
+    const std::vector<NamedTensor> parameters = full.MakeParameters();
+    auto reducer = *GradientReducer::Create(transport, parameters, options);
+    uint64_t step = 0;
+    for (const ReductionScene* scene : {&full, &gaps, &full, &gaps}) {
+      const auto result = ReduceStep(*scene, *reducer, parameters, step++);
+      ASSERT_TRUE(result.ok()) << result.status();
+      EXPECT_TRUE(SameBits(*result, Definition(*scene))) << "step " << step;
+    }
+  });
+}
+
+// CASES F8.
 TEST(GradientReducerBitsTest, FoldFromTheLeft_Differs) {
   const ReductionScene scene = EightLeaves();
   Gradients folded = scene.leaves[0];
@@ -93,6 +128,7 @@ TEST(GradientReducerBitsTest, LeavesMergedIntoLargerOnes_Differ) {
   EXPECT_TRUE(at::allclose(eight[0], ReduceOn(1, SharesOfSixteenRows(4))[0], 1e-3, 1e-3));
 }
 
+// CASES F2.
 TEST(GradientReducerBitsTest, NegativeZeroOnOneLeafOnly_StaysNegative) {
   ReductionScene scene = ReductionScene::Random(4, {{3}, {3}}, 1);
   for (Gradients& leaf : scene.leaves) leaf[0].reset();
@@ -100,11 +136,14 @@ TEST(GradientReducerBitsTest, NegativeZeroOnOneLeafOnly_StaysNegative) {
   ReductionScene zeros_for_absent = scene;
   for (const size_t leaf : {0, 1, 3}) zeros_for_absent.leaves[leaf][0] = at::zeros({3});
   for (const uint32_t world_size : {1, 2, 3, 4}) {
-    EXPECT_TRUE(ReduceOn(world_size, scene)[0].signbit().all().item<bool>()) << world_size;
-    EXPECT_FALSE(ReduceOn(world_size, zeros_for_absent)[0].signbit().any().item<bool>());
+    for (const GradientReducerOptions& way : {kGathered, kSharded}) {
+      EXPECT_TRUE(ReduceOn(world_size, scene, way)[0].signbit().all().item<bool>()) << world_size;
+      EXPECT_FALSE(ReduceOn(world_size, zeros_for_absent, way)[0].signbit().any().item<bool>());
+    }
   }
 }
 
+// CASES F4.
 TEST(GradientReducerBitsTest, ScalingBeforeTheSum_DiffersAtThreeShares) {
   ReductionScene scene = ReductionScene::Random(4, {{1000}}, 3);
   scene.leaves[3][0].reset();
@@ -118,12 +157,16 @@ TEST(GradientReducerBitsTest, ScalingBeforeTheSum_DiffersAtThreeShares) {
   EXPECT_FALSE(SameBits(ReduceOn(3, scene), ReduceOn(3, scaled_first)));
 }
 
+// CASES 37: alone or fused into one buffer.
 TEST(GradientReducerBitsTest, BucketSize_ChangesNoBit) {
   for (const ReductionScene& scene : {EightLeaves(), EightLeavesWithGaps()}) {
     for (const uint32_t world_size : {1, 3, 4}) {
-      const Gradients small = ReduceOn(world_size, scene, {.bucket_bytes = 1 << 10});
       const Gradients large = ReduceOn(world_size, scene, {.bucket_bytes = 25 << 20});
-      EXPECT_TRUE(SameBits(small, large)) << world_size << " ranks";
+      for (const size_t gather_bytes : {0, 500, 1 << 20}) {
+        const Gradients small =
+            ReduceOn(world_size, scene, {.bucket_bytes = 1 << 10, .gather_bytes = gather_bytes});
+        EXPECT_TRUE(SameBits(small, large)) << world_size << " ranks";
+      }
     }
   }
 }
@@ -134,6 +177,7 @@ TEST(GradientReducerBitsTest, ParameterUnusedEverywhere_GradientIsUndefined) {
   EXPECT_TRUE(result[0].defined());
 }
 
+// CASES 29.
 TEST(GradientReducerBitsTest, ParameterUsedOnOneRankOnly_GradientIsThatOfTheRank) {
   ReductionScene scene = ReductionScene::Random(2, {{5}, {4}}, 9);
   scene.leaves[1][1].reset();

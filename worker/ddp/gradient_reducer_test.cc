@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include <cstring>
 #include <functional>
@@ -163,6 +164,72 @@ TEST(GradientReducerTest, CallsOutOfOrder_Refused) {
   }
 }
 
+TEST(GradientReducerTest, GradientsProvided_SameBitsAsByBackward) {
+  TwoParameters by_backward({.logical_ranks = 2});
+  for (const uint32_t leaf : {0, 1}) {
+    by_backward.Run(leaf, [&] { return by_backward.FirstThenSecond() * (leaf + 0.3); });
+  }
+  ASSERT_TRUE(by_backward.reducer->Finish(3).ok());
+
+  TwoParameters provided({.logical_ranks = 2});
+  for (const uint32_t leaf : {0, 1}) {
+    const auto gradients = torch::autograd::grad({provided.FirstThenSecond() * (leaf + 0.3)},
+                                                 {provided.first, provided.second});
+    provided.reducer->BeginLogicalRank(LogicalRank(leaf));
+    provided.reducer->Provide(1, gradients[1]);
+    provided.reducer->Provide(0, gradients[0]);
+    provided.reducer->EndLogicalRank(LogicalRank(leaf));
+  }
+  ASSERT_TRUE(provided.reducer->Finish(3).ok());
+  EXPECT_TRUE(SameBits({provided.first.grad(), provided.second.grad()},
+                       {by_backward.first.grad(), by_backward.second.grad()}));
+}
+
+TEST(GradientReducerTest, SomeProvidedAndSomeByBackward_BothCount) {
+  TwoParameters world({.bucket_bytes = kBucketPerParameter});
+  world.reducer->BeginLogicalRank(LogicalRank(0));
+  world.reducer->Provide(1, at::full({3}, 5.0f));
+  EXPECT_THAT(world.events, ElementsAre("bucket 0"));
+  world.first.sum().backward();
+  world.reducer->EndLogicalRank(LogicalRank(0));
+  ASSERT_TRUE(world.reducer->Finish(1).ok());
+  EXPECT_TRUE(world.first.grad().equal(at::ones({3})));
+  EXPECT_TRUE(world.second.grad().equal(at::full({3}, 5.0f)));
+}
+
+TEST(GradientReducerTest, UndefinedGradientProvided_ParameterIsAbsent) {
+  TwoParameters world({});
+  world.reducer->BeginLogicalRank(LogicalRank(0));
+  world.reducer->Provide(0, at::ones({3}));
+  world.reducer->Provide(1, at::Tensor());
+  world.reducer->EndLogicalRank(LogicalRank(0));
+  ASSERT_TRUE(world.reducer->Finish(1).ok());
+  EXPECT_FALSE(world.second.grad().defined());
+}
+
+TEST(GradientReducerTest, WrongGradientProvided_Refused) {
+  const std::pair<size_t, at::Tensor> wrong[] = {{2, at::ones({3})}, {0, at::ones({1})}};
+  for (const auto& [parameter, gradient] : wrong) {
+    TwoParameters world({});
+    world.reducer->BeginLogicalRank(LogicalRank(0));
+    world.reducer->Provide(parameter, gradient);
+    world.reducer->EndLogicalRank(LogicalRank(0));
+    EXPECT_EQ(world.reducer->Finish(1).code(), absl::StatusCode::kInvalidArgument);
+  }
+}
+
+TEST(GradientReducerTest, ProvidedTwiceOrOutsideOfALogicalRank_Refused) {
+  for (const int begin : {0, 1}) {
+    TwoParameters world({});
+    if (begin == 1) world.reducer->BeginLogicalRank(LogicalRank(0));
+    world.reducer->Provide(0, at::ones({3}));
+    world.reducer->Provide(0, at::ones({3}));
+    if (begin == 0) world.reducer->BeginLogicalRank(LogicalRank(0));
+    world.reducer->EndLogicalRank(LogicalRank(0));
+    EXPECT_EQ(world.reducer->Finish(1).code(), absl::StatusCode::kFailedPrecondition);
+  }
+}
+
 TEST(GradientReducerTest, SparseGradient_Refused) {
   const at::Tensor table = at::ones({5, 2}).requires_grad_();
   LocalTransport transport;
@@ -205,6 +272,22 @@ TEST(GradientReducerTest, RankWithAnotherJobHash_RefusedAtOnce) {
   }
 }
 
+TEST(GradientReducerTest, RankWithAnotherWayOfReduction_RefusedAtOnce) {
+  const GradientReducerOptions others[] = {{.gather_bytes = 0},
+                                           {.reduction = Reduction::kAllReduce}};
+  for (const GradientReducerOptions& other : others) {
+    const auto statuses = RunTwoRanks([&](Transport& transport) {
+      GradientReducerOptions options =
+          transport.rank() == Rank(1) ? other : GradientReducerOptions();
+      options.logical_ranks = 2;
+      const at::Tensor weight = at::ones({2}).requires_grad_();
+      return GradientReducer::Create(transport, {{"weight", weight}}, options).status();
+    });
+    EXPECT_EQ(statuses[0].code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_EQ(statuses[1].code(), absl::StatusCode::kFailedPrecondition);
+  }
+}
+
 TEST(GradientReducerTest, RankWithOtherParameters_RefusedAtOnce) {
   const auto statuses = RunTwoRanks([](Transport& transport) {
     const at::Tensor weight = at::ones({2 + transport.rank().value()}).requires_grad_();
@@ -214,9 +297,10 @@ TEST(GradientReducerTest, RankWithOtherParameters_RefusedAtOnce) {
   EXPECT_EQ(statuses[1].code(), absl::StatusCode::kFailedPrecondition);
 }
 
-absl::Status OneStep(Transport& transport, uint64_t step) {
+absl::Status OneStep(Transport& transport, uint64_t step, GradientReducerOptions options = {}) {
   const at::Tensor weight = at::ones({2}).requires_grad_();
-  auto reducer = *GradientReducer::Create(transport, {{"weight", weight}}, {.logical_ranks = 2});
+  options.logical_ranks = 2;
+  auto reducer = *GradientReducer::Create(transport, {{"weight", weight}}, options);
   const LogicalRank own(transport.rank().value());
   reducer->BeginStep(step);
   reducer->BeginLogicalRank(own);
@@ -233,6 +317,17 @@ TEST(GradientReducerTest, RankAtAnotherStep_NamedWithItsStep) {
               AllOf(HasSubstr("rank 1"), HasSubstr("step 7"), HasSubstr("step 8")));
   EXPECT_EQ(statuses[1].code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(statuses[1].message()), HasSubstr("rank 0"));
+}
+
+TEST(GradientReducerTest, RankAtAnotherStepWithOtherExchanges_Named) {
+  const GradientReducerOptions ways[] = {{.gather_bytes = 0}, {.reduction = Reduction::kAllReduce}};
+  for (const GradientReducerOptions& way : ways) {
+    const auto statuses = RunTwoRanks([&](Transport& transport) {
+      return OneStep(transport, 7 + transport.rank().value(), way);
+    });
+    EXPECT_EQ(statuses[0].code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(std::string(statuses[0].message()), HasSubstr("step 8"));
+  }
 }
 
 TEST(GradientReducerTest, PeerGoneInMidStep_Unavailable) {

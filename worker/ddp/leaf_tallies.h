@@ -1,17 +1,13 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
-#include <vector>
 
 #include "absl/base/attributes.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "common/logical_ranks.h"
-#include "worker/ddp/exchange_header.h"
+#include "worker/ddp/block_gather.h"
 #include "worker/ddp/transport.h"
 
 namespace tandem::ddp {
@@ -22,9 +18,14 @@ struct Tally {
   double loss_sum = 0;
   uint64_t count = 0;    // samples (or tokens) in loss_sum
   uint64_t correct = 0;  // of those; evaluation only
+  // Which samples, in which order: of a logical rank DigestOfSamples of them. That of a node is
+  // MixKeys(kReceipt, left, right).
+  uint64_t samples_digest = 0;
 
   friend bool operator==(const Tally&, const Tally&) = default;
 };
+
+uint64_t DigestOfSamples(absl::Span<const int64_t> samples);
 
 // What a tally is of. Ranks that measure while others train must not be added up.
 enum class TallyUse { kStep, kEvaluation };
@@ -43,7 +44,6 @@ class LeafTallies {
   // GradientReducerOptions.
   LeafTallies(Transport& transport ABSL_ATTRIBUTE_LIFETIME_BOUND, uint32_t logical_ranks,
               uint64_t job_hash);
-  ~LeafTallies();
 
   // `leaves`: this rank's logical ranks in order, absent where the share was empty. `step`: any
   // number that is the same on every rank. Wait follows before the next Start.
@@ -57,21 +57,10 @@ class LeafTallies {
   absl::StatusOr<Tally> Wait();
 
  private:
-  ExchangeHeader HeaderOf(LogicalRange leaves) const;
+  BlockGather gather_;
 
-  // Constant after construction.
-  Transport& transport_;
-  const uint32_t logical_ranks_;
-  const uint64_t job_hash_;
-  const LogicalRange range_;
-  const size_t slot_bytes_;
-  std::vector<std::byte> slots_;
-
-  // From Start to Wait.
-  TallyUse use_ = TallyUse::kStep;
-  uint64_t step_ = 0;
+  // From Start to Wait: why nothing is under way.
   absl::Status start_status_;
-  std::unique_ptr<PendingExchange> pending_;
 };
 
 }  // namespace tandem::ddp

@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "worker/ddp/loopback_transport.h"
 
@@ -16,7 +19,9 @@ using Leaves = std::vector<std::optional<Tally>>;
 // Losses whose sum depends on the order of the additions.
 Leaves EightLeaves() {
   Leaves leaves;
-  for (uint64_t i = 0; i < 8; ++i) leaves.push_back(Tally{1.0 / (3.0 + 1e9 * (i % 3)), i, i / 2});
+  for (uint64_t i = 0; i < 8; ++i) {
+    leaves.push_back(Tally{.loss_sum = 1.0 / (3.0 + 1e9 * (i % 3)), .count = i, .correct = i / 2});
+  }
   leaves[5].reset();
   return leaves;
 }
@@ -41,7 +46,9 @@ TEST(LeafTalliesTest, EveryWorldSizeAndRank_SameTotal) {
     RunRanks(world_size, [&](Transport& transport) {
       const auto total = ReduceShare(transport, leaves, 0);
       ASSERT_TRUE(total.ok()) << total.status();
-      EXPECT_EQ(*total, (Tally{TreeLoss(leaves, 0, 8), 23, 10})) << world_size << " ranks";
+      EXPECT_EQ(total->loss_sum, TreeLoss(leaves, 0, 8)) << world_size << " ranks";
+      EXPECT_EQ(total->count, 23);
+      EXPECT_EQ(total->correct, 10);
     });
   }
 }
@@ -50,6 +57,54 @@ TEST(LeafTalliesTest, FoldFromTheLeft_Differs) {
   double folded = 0;
   for (const auto& leaf : EightLeaves()) folded += leaf.value_or(Tally()).loss_sum;
   EXPECT_NE(folded, TreeLoss(EightLeaves(), 0, 8));
+}
+
+// That of the total over eight leaves of three samples each; leaf 3 has none.
+uint64_t DigestOn(uint32_t world_size, const std::vector<int64_t>& samples) {
+  Leaves leaves(8);
+  for (size_t i = 0; i < 8; ++i) {
+    const auto share = absl::MakeSpan(samples).subspan(3 * i, 3);
+    if (i != 3) leaves[i] = Tally{.count = 3, .samples_digest = DigestOfSamples(share)};
+  }
+  std::vector<uint64_t> digests(world_size);
+  RunRanks(world_size, [&](Transport& transport) {
+    digests[transport.rank().value()] = ReduceShare(transport, leaves, 0)->samples_digest;
+  });
+  EXPECT_THAT(digests, testing::Each(digests[0]));
+  return digests[0];
+}
+
+class SamplesDigestTest : public testing::Test {
+ protected:
+  SamplesDigestTest() { std::iota(samples_.begin(), samples_.end(), 100); }
+
+  std::vector<int64_t> samples_ = std::vector<int64_t>(24);
+};
+
+TEST_F(SamplesDigestTest, EveryWorldSize_Same) {
+  for (const uint32_t world_size : {2, 3, 4, 5, 8}) {
+    EXPECT_EQ(DigestOn(world_size, samples_), DigestOn(1, samples_)) << world_size << " ranks";
+  }
+}
+
+TEST_F(SamplesDigestTest, TwoSamplesSwapped_Differs) {
+  for (const auto& [a, b] : {std::pair(0, 1), std::pair(2, 4), std::pair(1, 22)}) {
+    std::vector<int64_t> swapped = samples_;
+    std::swap(swapped[a], swapped[b]);
+    EXPECT_NE(DigestOn(2, swapped), DigestOn(2, samples_)) << a << " and " << b;
+  }
+}
+
+TEST_F(SamplesDigestTest, SampleRepeatedInPlaceOfAnother_Differs) {
+  std::vector<int64_t> repeated = samples_;
+  repeated[7] = repeated[6];
+  EXPECT_NE(DigestOn(2, repeated), DigestOn(2, samples_));
+}
+
+TEST_F(SamplesDigestTest, OneSampleMoreOrLess_Differs) {
+  const auto samples = absl::MakeSpan(samples_);
+  EXPECT_NE(DigestOfSamples(samples.first(3)), DigestOfSamples(samples.first(4)));
+  EXPECT_NE(DigestOfSamples({}), DigestOfSamples({0}));
 }
 
 TEST(LeafTalliesTest, AllAbsent_TotalIsZero) {

@@ -1,5 +1,8 @@
 #include "worker/ddp/local_transport.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace tandem::ddp {
 namespace {
 
@@ -15,6 +18,16 @@ class FinishedExchange : public PendingExchange {
 }  // namespace
 
 std::unique_ptr<PendingExchange> LocalTransport::StartAllGather(absl::Span<std::byte> slots) {
+  return std::make_unique<FinishedExchange>(State());
+}
+
+std::unique_ptr<PendingExchange> LocalTransport::StartAllToAll(absl::Span<const std::byte> send,
+                                                               absl::Span<std::byte> receive) {
+  std::copy(send.begin(), send.end(), receive.begin());
+  return std::make_unique<FinishedExchange>(State());
+}
+
+std::unique_ptr<PendingExchange> LocalTransport::StartAllReduceSum(absl::Span<float> values) {
   return std::make_unique<FinishedExchange>(State());
 }
 

@@ -15,11 +15,15 @@ class LoopbackNetwork::Endpoint : public Transport {
   Rank rank() const override { return rank_; }
   uint32_t world_size() const override { return network_.world_size_; }
   std::unique_ptr<PendingExchange> StartAllGather(absl::Span<std::byte> slots) override;
+  std::unique_ptr<PendingExchange> StartAllToAll(absl::Span<const std::byte> send,
+                                                 absl::Span<std::byte> receive) override;
   absl::Status Broadcast(absl::Span<std::byte> data, Rank root) override;
   absl::Status Barrier() override;
   void Abort() override;
 
-  absl::Status Receive(uint64_t number, Rank from, absl::Span<std::byte> into);
+  // Into `into`, the part from `begin` of the `size` bytes that `from` gave.
+  absl::Status Receive(uint64_t number, Rank from, size_t begin, size_t size,
+                       absl::Span<std::byte> into);
 
  private:
   LoopbackNetwork& network_;
@@ -30,14 +34,20 @@ class LoopbackNetwork::Endpoint : public Transport {
 
 class LoopbackNetwork::Exchange : public PendingExchange {
  public:
-  Exchange(Endpoint& endpoint, uint64_t number, absl::Span<std::byte> slots)
-      : endpoint_(endpoint), number_(number), slots_(slots) {}
+  // Of the `given_bytes` that each rank gave, the slot from `begin` is for this one.
+  Exchange(Endpoint& endpoint, uint64_t number, size_t begin, size_t given_bytes,
+           absl::Span<std::byte> slots)
+      : endpoint_(endpoint),
+        number_(number),
+        begin_(begin),
+        given_bytes_(given_bytes),
+        slots_(slots) {}
 
   absl::Status Wait() override {
     const size_t slot_bytes = slots_.size() / endpoint_.world_size();
     for (uint32_t rank = 0; rank < endpoint_.world_size(); ++rank) {
       const auto slot = slots_.subspan(rank * slot_bytes, slot_bytes);
-      absl::Status status = endpoint_.Receive(number_, Rank(rank), slot);
+      absl::Status status = endpoint_.Receive(number_, Rank(rank), begin_, given_bytes_, slot);
       if (!status.ok()) return status;
     }
     return absl::OkStatus();
@@ -46,20 +56,28 @@ class LoopbackNetwork::Exchange : public PendingExchange {
  private:
   Endpoint& endpoint_;
   const uint64_t number_;
+  const size_t begin_;
+  const size_t given_bytes_;
   const absl::Span<std::byte> slots_;
 };
 
 std::unique_ptr<PendingExchange> LoopbackNetwork::Endpoint::StartAllGather(
     absl::Span<std::byte> slots) {
   const size_t slot_bytes = slots.size() / world_size();
-  const auto own = slots.subspan(rank_.value() * slot_bytes, slot_bytes);
-  network_.Give(started_, rank_, Bytes(own.begin(), own.end()));
-  return std::make_unique<Exchange>(*this, started_++, slots);
+  network_.Give(started_, rank_, slots.subspan(rank_.value() * slot_bytes, slot_bytes));
+  return std::make_unique<Exchange>(*this, started_++, 0, slot_bytes, slots);
+}
+
+std::unique_ptr<PendingExchange> LoopbackNetwork::Endpoint::StartAllToAll(
+    absl::Span<const std::byte> send, absl::Span<std::byte> receive) {
+  network_.Give(started_, rank_, send);
+  const size_t begin = rank_.value() * (send.size() / world_size());
+  return std::make_unique<Exchange>(*this, started_++, begin, send.size(), receive);
 }
 
 absl::Status LoopbackNetwork::Endpoint::Broadcast(absl::Span<std::byte> data, Rank root) {
-  if (rank_ == root) network_.Give(started_, rank_, Bytes(data.begin(), data.end()));
-  return Receive(started_++, root, data);
+  if (rank_ == root) network_.Give(started_, rank_, data);
+  return Receive(started_++, root, 0, data.size(), data);
 }
 
 absl::Status LoopbackNetwork::Endpoint::Barrier() {
@@ -72,16 +90,16 @@ void LoopbackNetwork::Endpoint::Abort() {
   aborted_ = true;
 }
 
-absl::Status LoopbackNetwork::Endpoint::Receive(uint64_t number, Rank from,
-                                                absl::Span<std::byte> into) {
+absl::Status LoopbackNetwork::Endpoint::Receive(uint64_t number, Rank from, size_t begin,
+                                                size_t size, absl::Span<std::byte> into) {
   Bytes bytes;
   if (absl::Status status = network_.Await(number, from, aborted_, &bytes); !status.ok())
     return status;
-  if (bytes.size() != into.size()) {
-    return absl::InternalError(absl::StrFormat("rank %d sent %d bytes instead of %d", from.value(),
-                                               bytes.size(), into.size()));
+  if (bytes.size() != size) {
+    return absl::InternalError(
+        absl::StrFormat("rank %d sent %d bytes instead of %d", from.value(), bytes.size(), size));
   }
-  std::copy(bytes.begin(), bytes.end(), into.begin());
+  std::copy_n(bytes.begin() + static_cast<ptrdiff_t>(begin), into.size(), into.begin());
   return absl::OkStatus();
 }
 
@@ -94,9 +112,9 @@ void LoopbackNetwork::Kill(Rank rank) {
   dead_[rank.value()] = true;
 }
 
-void LoopbackNetwork::Give(uint64_t number, Rank from, Bytes bytes) {
+void LoopbackNetwork::Give(uint64_t number, Rank from, absl::Span<const std::byte> bytes) {
   absl::MutexLock lock(&mutex_);
-  given_[{number, from.value()}] = std::move(bytes);
+  given_[{number, from.value()}].assign(bytes.begin(), bytes.end());
 }
 
 absl::Status LoopbackNetwork::Await(uint64_t number, Rank from, const bool& aborted, Bytes* bytes) {

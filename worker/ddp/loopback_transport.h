@@ -31,9 +31,9 @@ class LoopbackNetwork {
   class Exchange;
   using Bytes = std::vector<std::byte>;
 
-  // What each rank gave to its exchange number `number`; waits for one that has not.
+  // What `from` gave to its exchange number `number`; waits until it has.
   absl::Status Await(uint64_t number, Rank from, const bool& aborted, Bytes* bytes);
-  void Give(uint64_t number, Rank from, Bytes bytes);
+  void Give(uint64_t number, Rank from, absl::Span<const std::byte> bytes);
 
   const uint32_t world_size_;
   absl::Mutex mutex_;

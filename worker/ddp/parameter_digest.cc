@@ -5,7 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_format.h"
-#include "worker/ddp/sha256.h"
+#include "common/sha256.h"
 
 namespace tandem::ddp {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "common/sha256.h"
 #include "worker/ddp/named_tensor.h"
-#include "worker/ddp/sha256.h"
 #include "worker/ddp/transport.h"
 
 namespace tandem::ddp {

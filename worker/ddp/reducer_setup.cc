@@ -1,5 +1,6 @@
 #include "worker/ddp/reducer_setup.h"
 
+#include <limits>
 #include <set>
 #include <string>
 
@@ -25,6 +26,8 @@ struct Agreement {
   uint64_t logical_ranks;
   uint64_t job_hash;
   uint64_t bucket_bytes;
+  uint64_t gather_bytes;  // largest number: unset
+  uint64_t reduction;
   Sha256::Digest parameters;
 };
 
@@ -33,6 +36,8 @@ std::string Disagreement(const Agreement& a, const Agreement& b) {
   if (a.job_hash != b.job_hash)
     return "specification, data, build or kind of CPU (its log begins with them)";
   if (a.bucket_bytes != b.bucket_bytes) return "bucket size";
+  if (a.gather_bytes != b.gather_bytes) return "size up to which buckets are gathered";
+  if (a.reduction != b.reduction) return "kind of reduction";
   if (a.parameters != b.parameters) return "list of parameters";
   return "";
 }
@@ -54,8 +59,14 @@ absl::Status CheckParameters(const std::vector<NamedTensor>& parameters) {
 
 absl::Status VerifyAgreement(Transport& transport, const std::vector<NamedTensor>& parameters,
                              const GradientReducerOptions& options) {
-  const Agreement mine = {options.logical_ranks, options.job_hash, options.bucket_bytes,
-                          DescriptionDigest(parameters)};
+  const Agreement mine = {
+      .logical_ranks = options.logical_ranks,
+      .job_hash = options.job_hash,
+      .bucket_bytes = options.bucket_bytes,
+      .gather_bytes = options.gather_bytes.value_or(std::numeric_limits<size_t>::max()),
+      .reduction = static_cast<uint64_t>(options.reduction),
+      .parameters = DescriptionDigest(parameters),
+  };
   std::vector<Agreement> all(transport.world_size(), mine);
   const absl::Span<std::byte> slots(reinterpret_cast<std::byte*>(all.data()),
                                     all.size() * sizeof(Agreement));

@@ -2,6 +2,7 @@
 
 #include <ATen/CPUGeneratorImpl.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "worker/ddp/parameter_digest.h"
@@ -36,27 +37,32 @@ void ReductionScene::Backward(const std::vector<NamedTensor>& parameters, uint32
   at::stack(outputs).sum().backward();
 }
 
+absl::StatusOr<Gradients> ReduceStep(const ReductionScene& scene, GradientReducer& reducer,
+                                     const std::vector<NamedTensor>& parameters, uint64_t step) {
+  reducer.BeginStep(step);
+  for (uint32_t l = reducer.range().begin; l < reducer.range().end; ++l) {
+    const Gradients& leaf = scene.leaves[l];
+    if (std::none_of(leaf.begin(), leaf.end(), [](const auto& g) { return g.defined(); })) {
+      reducer.SkipLogicalRank(LogicalRank(l));
+      continue;
+    }
+    reducer.BeginLogicalRank(LogicalRank(l));
+    scene.Backward(parameters, l);
+    reducer.EndLogicalRank(LogicalRank(l));
+  }
+  if (absl::Status status = reducer.Finish(scene.count); !status.ok()) return status;
+  Gradients result;
+  for (const NamedTensor& parameter : parameters) result.push_back(parameter.tensor.grad());
+  return result;
+}
+
 absl::StatusOr<Gradients> Reduce(const ReductionScene& scene, Transport& transport,
                                  GradientReducerOptions options) {
   options.logical_ranks = static_cast<uint32_t>(scene.leaves.size());
   const std::vector<NamedTensor> parameters = scene.MakeParameters();
   auto reducer = GradientReducer::Create(transport, parameters, options);
   if (!reducer.ok()) return reducer.status();
-  (*reducer)->BeginStep(0);
-  for (uint32_t l = (*reducer)->range().begin; l < (*reducer)->range().end; ++l) {
-    const Gradients& leaf = scene.leaves[l];
-    if (std::none_of(leaf.begin(), leaf.end(), [](const auto& g) { return g.defined(); })) {
-      (*reducer)->SkipLogicalRank(LogicalRank(l));
-      continue;
-    }
-    (*reducer)->BeginLogicalRank(LogicalRank(l));
-    scene.Backward(parameters, l);
-    (*reducer)->EndLogicalRank(LogicalRank(l));
-  }
-  if (absl::Status status = (*reducer)->Finish(scene.count); !status.ok()) return status;
-  Gradients result;
-  for (const NamedTensor& parameter : parameters) result.push_back(parameter.tensor.grad());
-  return result;
+  return ReduceStep(scene, **reducer, parameters, 0);
 }
 
 at::Tensor TreeSum(const ReductionScene& scene, size_t parameter, size_t begin, size_t size) {

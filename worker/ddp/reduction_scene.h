@@ -29,7 +29,10 @@ struct ReductionScene {
   void Backward(const std::vector<NamedTensor>& parameters, uint32_t leaf) const;
 };
 
-// One step of this rank through a GradientReducer. Collective.
+// One step of this rank through a GradientReducer over MakeParameters(). Collective.
+absl::StatusOr<Gradients> ReduceStep(const ReductionScene& scene, GradientReducer& reducer,
+                                     const std::vector<NamedTensor>& parameters, uint64_t step);
+// The same, with one made for it.
 absl::StatusOr<Gradients> Reduce(const ReductionScene& scene, Transport& transport,
                                  GradientReducerOptions options = {});
 

@@ -5,15 +5,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "worker/ddp/exception_text.h"
 
 namespace tandem::ddp {
 namespace {
-
-std::string FirstLine(const std::exception& error) {
-  const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
-  const std::string text = torch_error ? torch_error->what_without_backtrace() : error.what();
-  return text.substr(0, text.find('\n'));
-}
 
 // Neither library has a type for time-outs that is thrown throughout.
 bool IsTimeout(absl::string_view text) {
@@ -29,7 +24,7 @@ bool IsNetworkError(const std::exception& error) {
 }  // namespace
 
 absl::Status StatusFromException(const std::exception& error, absl::string_view what_failed) {
-  const std::string line = FirstLine(error);
+  const std::string line = OneLine(error);
   const std::string message = absl::StrCat(what_failed, ": ", line);
   if (IsTimeout(line)) return absl::DeadlineExceededError(message);
   if (IsNetworkError(error)) return absl::UnavailableError(message);

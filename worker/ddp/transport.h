@@ -21,8 +21,8 @@ class PendingExchange {
   virtual absl::Status Wait() = 0;
 };
 
-// Moves bytes between the ranks of one attempt, and never adds: the order of additions is
-// reduction_tree.h's alone.
+// Moves bytes between the ranks of one attempt. StartAllReduceSum alone adds: else the order of
+// additions is reduction_tree.h's.
 //
 // Every rank makes the same calls in the same order with buffers of the same size, from one thread
 // at a time; only Abort may come from any thread. Buffers are main memory and stay untouched by the
@@ -32,6 +32,7 @@ class PendingExchange {
 //   Unavailable        a peer is gone.
 //   DeadlineExceeded   a peer was silent for longer than the transport allows.
 //   Cancelled          Abort was called.
+//   FailedPrecondition a peer is in another exchange, of another size: names it.
 //   Internal           anything else, in the library's words.
 class Transport {
  public:
@@ -44,6 +45,19 @@ class Transport {
   // exchange is over slot p holds those of rank p. Returns at once, never null; a failure to start
   // is what Wait returns. Several may be under way.
   virtual std::unique_ptr<PendingExchange> StartAllGather(absl::Span<std::byte> slots) = 0;
+
+  // `send` and `receive`, apart from each other, are world_size() slots of equal size: slot p of
+  // `send` goes to rank p, and once the exchange is over slot p of `receive` is what rank p sent
+  // here, also for p = rank(). Else as StartAllGather.
+  virtual std::unique_ptr<PendingExchange> StartAllToAll(absl::Span<const std::byte> send,
+                                                         absl::Span<std::byte> receive) = 0;
+
+  // Once over, `values` holds the sums over all ranks, added in the order of ranks, with equal bits
+  // on every rank: for Reduction::kAllReduce alone. As StartAllGather, except that Wait may
+  // communicate: every rank waits for these in the same order. StartAllToAll, a sum over each
+  // rank's share and an all-gather, on any transport; not Gloo's own all-reduce, which does not
+  // notice a peer that dies in the middle.
+  virtual std::unique_ptr<PendingExchange> StartAllReduceSum(absl::Span<float> values);
 
   // On every rank `data` becomes that of `root`.
   virtual absl::Status Broadcast(absl::Span<std::byte> data, Rank root) = 0;

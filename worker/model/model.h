@@ -1,33 +1,55 @@
 #pragma once
 
-#include <cstdint>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "tandem/v1/spec.pb.h"
-#include "torch/nn/module.h"
 #include "worker/data/dataset.h"
+#include "worker/ddp/named_tensor.h"
+#include "worker/model/loss.h"
+#include "worker/model/network.h"
 
 namespace tandem::model {
 
-// What a model says about one batch.
-struct Outcome {
-  at::Tensor loss_sum;  // scalar; the sum of `count` losses, not their mean
-  uint64_t count = 0;   // what the global sum is divided by: samples here
-  at::Tensor correct;   // scalar int64, how many were right; undefined in training mode
-};
-
 // A network together with its loss. Not thread-safe.
-class Model : public torch::nn::Module {
+class Model {
  public:
-  // Draws what it draws (dropout) from the default generator of its device.
-  virtual Outcome Forward(const data::Batch& batch) = 0;
+  Model(std::unique_ptr<Network> network, v1::Loss loss, v1::Precision precision)
+      : network_(std::move(network)), loss_(loss), precision_(precision) {}
+
+  // As Network.
+  std::vector<ddp::NamedTensor> Parameters() const { return network_->Parameters(); }
+  std::vector<ddp::NamedTensor> Buffers() const { return network_->Buffers(); }
+
+  // It begins in training mode.
+  void SetTraining(bool training);
+  bool is_training() const { return training_; }
+
+  // The network runs under PrecisionGuard, the loss in float32. Draws what it draws (dropout) from
+  // the default generator. Throws c10::Error.
+  Outcome Forward(const data::Batch& batch);
+
+  // For SynchronizedPass, which runs the network in pieces (null if it has none that can be) and
+  // then has the outputs judged.
+  Segmented* segmented() { return network_->segmented(); }
+  Outcome Judge(const at::Tensor& outputs, const at::Tensor& targets) const;
+  v1::Precision precision() const { return precision_; }
+
+ private:
+  const std::unique_ptr<Network> network_;
+  const v1::Loss loss_;
+  const v1::Precision precision_;
+  bool training_ = true;
 };
 
-// Builds the network with initial weights from `spec.seed()`: those of a Python program that calls
+// Builds the model with initial weights from `spec.seed()`: those of a Python program that calls
 // torch.manual_seed(seed) and then creates the same layers in the same order.
-//   InvalidArgument  the sizes need more memory than there is; the message names model.
-absl::StatusOr<std::shared_ptr<Model>> CreateModel(const v1::JobSpec& spec, int64_t features,
-                                                   int64_t classes);
+// `spec` has all defaults filled in; `shape` is that of the data.
+//   InvalidArgument  the model does not fit the data or the loss, or needs more memory than there
+//                    is; the message names the key.
+absl::StatusOr<std::unique_ptr<Model>> CreateModel(const v1::JobSpec& spec,
+                                                   const data::SampleShape& shape);
 
 }  // namespace tandem::model

@@ -4,15 +4,17 @@
 #include <vector>
 
 #include "ATen/Functions.h"
+#include "ATen/TensorOperators.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "worker/model/optimizer.h"
 #include "worker/model/seed.h"
 
 namespace tandem::model {
 namespace {
 
 using ::testing::ElementsAre;
+
+const data::SampleShape kShape = {.inputs = {4}, .targets = {}, .classes = 3};
 
 v1::JobSpec SpecWithDropout(double dropout) {
   v1::JobSpec spec;
@@ -24,39 +26,44 @@ v1::JobSpec SpecWithDropout(double dropout) {
   return spec;
 }
 
-std::shared_ptr<Model> MakeModel(const v1::JobSpec& spec) { return *CreateModel(spec, 4, 3); }
+std::unique_ptr<Model> MakeModel(const v1::JobSpec& spec) { return *CreateModel(spec, kShape); }
+
+std::vector<std::string> NamesOf(const Model& model) {
+  std::vector<std::string> names;
+  for (const ddp::NamedTensor& parameter : model.Parameters()) names.push_back(parameter.name);
+  return names;
+}
 
 data::Batch EightSamples() {
   return {at::arange(32, at::kFloat).reshape({8, 4}) / 10, at::arange(8, at::kLong) % 3};
 }
 
 TEST(Mlp, Parameters_AreNamedAsInAPythonModuleList) {
-  EXPECT_THAT(MakeModel(SpecWithDropout(0))->named_parameters().keys(),
+  EXPECT_THAT(NamesOf(*MakeModel(SpecWithDropout(0))),
               ElementsAre("layers.0.weight", "layers.0.bias", "layers.1.weight", "layers.1.bias"));
 }
 
 TEST(Mlp, NoHiddenLayer_IsALinearModel) {
   v1::JobSpec spec = SpecWithDropout(0);
   spec.mutable_model()->mutable_mlp()->clear_hidden();
-  EXPECT_THAT(MakeModel(spec)->named_parameters().keys(),
-              ElementsAre("layers.0.weight", "layers.0.bias"));
+  EXPECT_THAT(NamesOf(*MakeModel(spec)), ElementsAre("layers.0.weight", "layers.0.bias"));
 }
 
 TEST(Mlp, InitialWeights_AreAFunctionOfTheSeed) {
   v1::JobSpec spec = SpecWithDropout(0);
-  const at::Tensor first = MakeModel(spec)->parameters()[0];
+  const at::Tensor first = MakeModel(spec)->Parameters()[0].tensor;
   at::rand({5});
-  EXPECT_TRUE(at::equal(first, MakeModel(spec)->parameters()[0]));
+  EXPECT_TRUE(at::equal(first, MakeModel(spec)->Parameters()[0].tensor));
   spec.set_seed(8);
-  EXPECT_FALSE(at::equal(first, MakeModel(spec)->parameters()[0]));
+  EXPECT_FALSE(at::equal(first, MakeModel(spec)->Parameters()[0].tensor));
 }
 
 // torch.manual_seed(7); a = torch.nn.Linear(4, 16); b = torch.nn.Linear(16, 3)
 // a.weight[0, 0].item(); b.bias[2].item()
 TEST(Mlp, InitialWeights_AreThoseOfPython) {
-  const std::vector<at::Tensor> parameters = MakeModel(SpecWithDropout(0))->parameters();
-  EXPECT_EQ(parameters[0][0][0].item<float>(), 0.03492254018783569f);
-  EXPECT_EQ(parameters[3][2].item<float>(), -0.154588461f);
+  const std::vector<ddp::NamedTensor> parameters = MakeModel(SpecWithDropout(0))->Parameters();
+  EXPECT_EQ(parameters[0].tensor[0][0].item<float>(), 0.03492254018783569f);
+  EXPECT_EQ(parameters[3].tensor[2].item<float>(), -0.154588461f);
 }
 
 TEST(Mlp, TooLarge_IsRefusedByKey) {
@@ -64,25 +71,47 @@ TEST(Mlp, TooLarge_IsRefusedByKey) {
   v1::Mlp& mlp = *spec.mutable_model()->mutable_mlp();
   mlp.clear_hidden();
   for (int i = 0; i < 2; ++i) mlp.add_hidden(1u << 31);
-  const absl::Status status = CreateModel(spec, 4, 3).status();
+  const absl::Status status = CreateModel(spec, kShape).status();
   EXPECT_TRUE(absl::IsInvalidArgument(status));
   EXPECT_THAT(std::string(status.message()), ::testing::StartsWith("model: "));
 }
 
 TEST(Mlp, Dropout_DrawsFromTheSeededGeneratorInTrainingOnly) {
-  const std::shared_ptr<Model> model = MakeModel(SpecWithDropout(0.5));
+  const std::unique_ptr<Model> model = MakeModel(SpecWithDropout(0.5));
   const auto loss = [&](uint64_t seed) {
     SeedDefaultGenerator(seed);
     return model->Forward(EightSamples()).loss_sum.item<float>();
   };
   EXPECT_EQ(loss(1), loss(1));
   EXPECT_NE(loss(1), loss(2));
-  model->eval();
+  model->SetTraining(false);
   EXPECT_EQ(loss(1), loss(2));
 }
 
+TEST(Mlp, Tokens_AreRefusedByKey) {
+  const data::SampleShape tokens = {.inputs = {8}, .vocabulary = 5, .targets = {8}, .classes = 5};
+  const absl::Status status = CreateModel(SpecWithDropout(0), tokens).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status));
+  EXPECT_THAT(std::string(status.message()), ::testing::StartsWith("model.mlp: "));
+}
+
+TEST(Mlp, PictureToThreeNumbers_FitsItsLoss) {
+  const auto model = CreateModel(SpecWithDropout(0), {.inputs = {2, 4}, .targets = {3}});
+  ASSERT_TRUE(model.ok());
+  const Outcome outcome = (*model)->Forward({at::ones({5, 2, 4}), at::zeros({5, 3})});
+  EXPECT_EQ(outcome.count, 5u);
+  (*model)->SetTraining(false);
+  EXPECT_FALSE((*model)->Forward({at::ones({5, 2, 4}), at::zeros({5, 3})}).correct.defined());
+}
+
+TEST(Mlp, OneNumber_FitsItsLoss) {
+  const auto model = CreateModel(SpecWithDropout(0), {.inputs = {4}, .targets = {}});
+  ASSERT_TRUE(model.ok());
+  EXPECT_EQ((*model)->Forward({at::ones({5, 4}), at::zeros({5})}).count, 5u);
+}
+
 TEST(Mlp, Loss_IsTheSumOverSamples) {
-  const std::shared_ptr<Model> model = MakeModel(SpecWithDropout(0));
+  const std::unique_ptr<Model> model = MakeModel(SpecWithDropout(0));
   const data::Batch all = EightSamples();
   const data::Batch first = {all.inputs.narrow(0, 0, 5), all.targets.narrow(0, 0, 5)};
   const data::Batch rest = {all.inputs.narrow(0, 5, 3), all.targets.narrow(0, 5, 3)};
@@ -94,35 +123,12 @@ TEST(Mlp, Loss_IsTheSumOverSamples) {
 }
 
 TEST(Mlp, Correct_IsCountedInEvaluationOnly) {
-  const std::shared_ptr<Model> model = MakeModel(SpecWithDropout(0));
+  const std::unique_ptr<Model> model = MakeModel(SpecWithDropout(0));
   EXPECT_FALSE(model->Forward(EightSamples()).correct.defined());
-  model->eval();
+  model->SetTraining(false);
   const int64_t correct = model->Forward(EightSamples()).correct.item<int64_t>();
   EXPECT_GE(correct, 0);
   EXPECT_LE(correct, 8);
-}
-
-TEST(Optimizer, AbsentGradient_LeavesTheParameterAlone) {
-  v1::Optimizer adamw, sgd;
-  adamw.mutable_adamw()->set_lr(0.1);
-  adamw.mutable_adamw()->set_beta1(0.9);
-  adamw.mutable_adamw()->set_beta2(0.999);
-  adamw.mutable_adamw()->set_eps(1e-8);
-  adamw.mutable_adamw()->set_weight_decay(0.01);
-  sgd.mutable_sgd()->set_lr(0.1);
-  sgd.mutable_sgd()->set_weight_decay(0.01);
-  for (const v1::Optimizer& spec : {adamw, sgd}) {
-    const std::shared_ptr<Model> model = MakeModel(SpecWithDropout(0));
-    const auto optimizer = CreateOptimizer(spec, *model);
-    std::vector<at::Tensor> parameters = model->parameters();
-    const at::Tensor unused = parameters[0].detach().clone();
-    const at::Tensor zero_gradient = parameters[1].detach().clone();
-    parameters[1].mutable_grad() = at::zeros_like(parameters[1]);
-    optimizer->step();
-    EXPECT_TRUE(at::equal(unused, parameters[0]));
-    EXPECT_FALSE(at::equal(zero_gradient, parameters[1])) << "the control: zeros do decay";
-    EXPECT_EQ(LearningRate(spec), 0.1);
-  }
 }
 
 }  // namespace

@@ -12,4 +12,9 @@ void SeedDefaultGenerator(uint64_t seed) {
   generator.set_current_seed(seed);
 }
 
+uint64_t FirstDraw() {
+  at::Generator copy = at::detail::getDefaultCPUGenerator().clone();
+  return at::get_generator_or_default<at::CPUGeneratorImpl>(copy, copy)->random64();
+}
+
 }  // namespace tandem::model

@@ -8,4 +8,7 @@ namespace tandem::model {
 // otherwise: initial weights, dropout.
 void SeedDefaultGenerator(uint64_t seed);
 
+// What the default generator yields next; it is left as it is.
+uint64_t FirstDraw();
+
 }  // namespace tandem::model

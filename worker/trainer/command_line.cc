@@ -32,7 +32,7 @@ int RefuseToRunAlone() {
 
 }  // namespace
 
-int TrainerMain(int argc, char** argv, const ForwardSeed& forward_seed) {
+int TrainerMain(int argc, char** argv, const Hooks& hooks) {
   if (argc == 2 && std::string(argv[1]) == "--version") {
     std::cout << "tandem-trainer " << kVersion << " (" << LibraryVersions() << ")" << std::endl;
     return 0;
@@ -45,7 +45,7 @@ int TrainerMain(int argc, char** argv, const ForwardSeed& forward_seed) {
   if (!agent.valid() || !page_file.valid()) return RefuseToRunAlone();
   absl::StatusOr<ProgressPage> page = ProgressPage::Open(std::move(page_file));
   if (!page.ok()) return RefuseToRunAlone();
-  return RunRank(std::move(agent), *std::move(page), forward_seed);
+  return RunRank(std::move(agent), *std::move(page), hooks);
 }
 
 }  // namespace tandem::trainer

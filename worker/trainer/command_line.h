@@ -1,11 +1,11 @@
 #pragma once
 
-#include "worker/trainer/forward_seed.h"
+#include "worker/trainer/hooks.h"
 
 namespace tandem::trainer {
 
 // The whole program: reads `--agent-fd N --progress-fd M` or `--version`, and runs. Returns the
 // exit code: 2 when it was not started by an agent, else as RunRank.
-int TrainerMain(int argc, char** argv, const ForwardSeed& forward_seed);
+int TrainerMain(int argc, char** argv, const Hooks& hooks);
 
 }  // namespace tandem::trainer

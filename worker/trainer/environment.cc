@@ -23,7 +23,7 @@ int64_t SamplesPerRank(const v1::JobSpec& spec, LogicalRange range) {
 
 int64_t ParameterCount(const model::Model& model) {
   int64_t count = 0;
-  for (const at::Tensor& parameter : model.parameters()) count += parameter.numel();
+  for (const auto& parameter : model.Parameters()) count += parameter.tensor.numel();
   return count;
 }
 
@@ -51,7 +51,7 @@ void PrintEnvironment(const v1::Prepare& assignment, const Workload& workload, s
   line("threads", absl::StrCat(spec.threads_per_rank()));
   line("data", absl::StrFormat("%d training + %d held-out samples, sha256 %s",
                                workload.split.training.size(), workload.split.held_out.size(),
-                               workload.data_sha256));
+                               workload.training.dataset->fingerprint()));
   line("model", absl::StrFormat("%d parameters", ParameterCount(*workload.model)));
   line("steps", absl::StrFormat("%d, %d per epoch", workload.sampler.total_steps(),
                                 workload.sampler.batches_per_epoch()));

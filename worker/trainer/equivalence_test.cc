@@ -62,7 +62,8 @@ TEST(Equivalence, OtherSeed_GivesOtherBits) {
   EXPECT_NE(Train(SmallJob(), 1).digest, Train(other, 1).digest);
 }
 
-// Logical ranks are part of the job: what the other tests hold equal is not equal by itself.
+// Logical ranks are part of the job: what the other tests hold equal is not equal by itself (CASES F7:
+// one batch of 8 and two of 4 differ by rounding).
 TEST(Equivalence, OtherLogicalRanks_GiveOtherBits) {
   v1::JobSpec other = SmallJob();
   other.set_logical_ranks(2);

@@ -23,12 +23,14 @@ class Evaluator {
       : workload_(workload), tallies_(tallies), range_(range) {}
 
   // Collective. `step`: steps done. The epoch is left unset. The model is in training mode before
-  // and after. Errors as LeafTallies.
+  // and after a success.
+  //   InvalidArgument  no held-out target counts.
+  //   others           as LeafTallies and data::LoadShare.
   absl::StatusOr<v1::Evaluation> Measure(uint64_t step);
 
  private:
-  std::optional<ddp::Tally> MeasureLogicalRank(uint32_t logical_rank) const;
-  ddp::Tally MeasureChunk(data::Range chunk) const;
+  absl::StatusOr<std::optional<ddp::Tally>> MeasureLogicalRank(uint32_t logical_rank) const;
+  absl::StatusOr<ddp::Tally> MeasureChunk(data::Range chunk) const;
 
   const Workload& workload_;
   ddp::LeafTallies& tallies_;

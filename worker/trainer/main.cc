@@ -4,8 +4,7 @@
 #include "worker/trainer/command_line.h"
 
 int main(int argc, char** argv) {
-  const int exit_code =
-      tandem::trainer::TrainerMain(argc, argv, tandem::trainer::SeedByLogicalRank);
+  const int exit_code = tandem::trainer::TrainerMain(argc, argv, tandem::trainer::Hooks());
   // Everything is flushed and closed. LibTorch's static destructors would take their time to
   // unregister thousands of operators, while the slot waits for the next job.
   std::_Exit(exit_code);

@@ -16,6 +16,11 @@ absl::Status ProgressPrinter::OnEvaluation(const v1::Evaluation& evaluation) {
   return absl::OkStatus();
 }
 
+absl::Status ProgressPrinter::OnCheckpoint(const v1::CheckpointFile& file) {
+  out_ << "saved " << file.path() << std::endl;
+  return absl::OkStatus();
+}
+
 absl::Status ProgressPrinter::OnEnd() {
   const bool measured_since = last_line_ && evaluation_.step() == last_line_->step;
   if (!last_line_ || sample_.step() != last_line_->step || measured_since) {
@@ -29,8 +34,11 @@ void ProgressPrinter::PrintStep(absl::Duration now) {
                           sample_.epoch(),
                           sample_.loss_sum() / static_cast<double>(sample_.count()));
   if (evaluation_.step() > 0) {
-    out_ << absl::StrFormat("  held-out loss %.6f accuracy %.4f (after step %d)",
-                            evaluation_.loss(), evaluation_.accuracy(), evaluation_.step());
+    out_ << absl::StrFormat("  held-out loss %.6f", evaluation_.loss());
+    if (evaluation_.has_accuracy()) {
+      out_ << absl::StrFormat(" accuracy %.4f", evaluation_.accuracy());
+    }
+    out_ << absl::StrFormat(" (after step %d)", evaluation_.step());
   }
   if (last_line_ && now > last_line_->at) {
     const auto steps = static_cast<double>(sample_.step() - last_line_->step);

@@ -23,6 +23,7 @@ class ProgressPrinter : public TrainingObserver {
   // These never fail.
   absl::Status OnStep(const v1::StepSample& sample) override;
   absl::Status OnEvaluation(const v1::Evaluation& evaluation) override;
+  absl::Status OnCheckpoint(const v1::CheckpointFile& file) override;
   absl::Status OnEnd() override;
 
  private:

@@ -12,8 +12,13 @@ absl::Status ProgressReporter::OnEvaluation(const v1::Evaluation& evaluation) {
   return SendIfDue();
 }
 
+absl::Status ProgressReporter::OnCheckpoint(const v1::CheckpointFile& file) {
+  *unsent_.mutable_checkpoint() = file;
+  return SendIfDue();
+}
+
 absl::Status ProgressReporter::OnEnd() {
-  if (unsent_.samples().empty() && unsent_.evaluations().empty()) return absl::OkStatus();
+  if (unsent_.ByteSizeLong() == 0) return absl::OkStatus();
   return SendNow();
 }
 

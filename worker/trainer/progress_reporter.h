@@ -24,6 +24,7 @@ class ProgressReporter : public TrainingObserver {
   // Errors are those of `send`.
   absl::Status OnStep(const v1::StepSample& sample) override;
   absl::Status OnEvaluation(const v1::Evaluation& evaluation) override;
+  absl::Status OnCheckpoint(const v1::CheckpointFile& file) override;
   absl::Status OnEnd() override;
 
  private:

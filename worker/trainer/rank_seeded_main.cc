@@ -3,9 +3,10 @@
 #include "worker/trainer/command_line.h"
 
 int main(int argc, char** argv) {
-  const auto seed_by_rank = [](const tandem::trainer::ForwardPass& pass) {
+  tandem::trainer::Hooks hooks;
+  hooks.forward_seed = [](const tandem::trainer::ForwardPass& pass) {
     return tandem::MixKeys(tandem::RandomUse::kForward, pass.job_seed, pass.step,
                            uint64_t{pass.rank.value()});
   };
-  return tandem::trainer::TrainerMain(argc, argv, seed_by_rank);
+  return tandem::trainer::TrainerMain(argc, argv, hooks);
 }

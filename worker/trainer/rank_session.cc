@@ -2,24 +2,23 @@
 
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "ATen/Context.h"
 #include "ATen/Parallel.h"
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
-#include "common/clock.h"
 #include "worker/ddp/gloo_transport.h"
 #include "worker/ddp/parameter_digest.h"
 #include "worker/ddp/rendezvous.h"
 #include "worker/ddp/torch_status.h"
 #include "worker/trainer/agent_link.h"
 #include "worker/trainer/environment.h"
-#include "worker/trainer/progress_printer.h"
-#include "worker/trainer/progress_reporter.h"
-#include "worker/trainer/training_loop.h"
+#include "worker/trainer/mistakes.h"
+#include "worker/trainer/resume.h"
+#include "worker/trainer/training_run.h"
 #include "worker/trainer/workload.h"
 
 namespace tandem::trainer {
@@ -36,11 +35,14 @@ void ConfigureKernels(const v1::JobSpec& spec) {
 v1::CauseCode CauseOf(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kDataLoss:  // a damaged file
       return v1::CAUSE_CODE_BAD_INPUT;
     case absl::StatusCode::kUnavailable:
     case absl::StatusCode::kDeadlineExceeded:
     case absl::StatusCode::kCancelled:
       return v1::CAUSE_CODE_PEER_LOST;
+    case absl::StatusCode::kAborted:
+      return v1::CAUSE_CODE_DIGEST_MISMATCH;
     default:
       return v1::CAUSE_CODE_RANK_ERROR;
   }
@@ -58,29 +60,62 @@ absl::Status CatchExceptions(const Work& work) {
 
 class RankSession {
  public:
-  RankSession(AgentLink& agent, ProgressPage& page, const ForwardSeed& forward_seed)
-      : agent_(agent), page_(page), forward_seed_(forward_seed) {}
+  RankSession(AgentLink& agent, ProgressPage& page, const Hooks& hooks)
+      : agent_(agent), position_(page, hooks), hooks_(hooks) {}
 
   absl::Status Run() {
     if (absl::Status status = Prepare(); !status.ok()) return status;
     if (absl::Status status = Meet(); !status.ok()) return status;
-    if (absl::Status status = Train(); !status.ok()) return status;
+    absl::Status status = Train({.assignment = assignment_,
+                                 .workload = *workload_,
+                                 .update = *update_,
+                                 .state = state_,
+                                 .mistakes = *mistakes_,
+                                 .hooks = hooks_,
+                                 .position = position_,
+                                 .writer = writer_ ? &*writer_ : nullptr,
+                                 .agent = agent_},
+                                *transport_);
+    if (!status.ok()) return status;
     return Finish();
   }
 
  private:
   absl::Status Prepare() {
-    page_.Set({0, v1::PHASE_PREPARE});
+    position_.Enter(0, v1::PHASE_PREPARE);
     absl::StatusOr<v1::Prepare> assignment = agent_.AwaitPrepare();
     if (!assignment.ok()) return assignment.status();
     assignment_ = *std::move(assignment);
-    ConfigureKernels(assignment_.spec());
-    absl::StatusOr<Workload> workload = LoadWorkload(assignment_.spec());
-    if (!workload.ok()) return workload.status();
-    workload_ = std::make_unique<Workload>(*std::move(workload));
+    mistakes_.emplace(assignment_.spec().unsafe(), assignment_.job_id(), Rank(assignment_.rank()),
+                      assignment_.world_size());
+    ConfigureKernels(mistakes_->InJob(assignment_.spec()));
+    if (absl::Status status = LoadTraining(); !status.ok()) return status;
     PrintEnvironment(assignment_, *workload_, std::cout);
     if (absl::Status status = HoldMasterPort(); !status.ok()) return status;
     return SendPrepared();
+  }
+
+  absl::Status LoadTraining() {
+    absl::StatusOr<Workload> workload = LoadWorkload(assignment_.spec(), *mistakes_);
+    if (!workload.ok()) return workload.status();
+    workload_ = std::make_unique<Workload>(*std::move(workload));
+    update_.emplace(*workload_, *mistakes_, workload_->spec.has_trace());
+    absl::StatusOr<checkpoint::TrainingState> state = BeginningOf(*workload_, *update_);
+    if (!state.ok()) return state.status();
+    state_ = *std::move(state);
+    return MakeWriter();
+  }
+
+  absl::Status MakeWriter() {
+    const v1::JobSpec& spec = workload_->spec;
+    if (!spec.has_checkpoint() || !IsFirst()) return absl::OkStatus();
+    writer_.emplace(checkpoint::CheckpointWriter::Options{
+        .folder = checkpoint::FolderOfJob(spec.checkpoint(), assignment_.job_id()),
+        .every_steps = spec.checkpoint().every_steps(),
+        .total_steps = workload_->sampler.total_steps(),
+        .keep = spec.checkpoint().keep(),
+        .identity = IdentityOf(*workload_)});
+    return writer_->Probe();
   }
 
   // Rank 0 only: the port is bound before anyone is told about it, and stays so.
@@ -97,6 +132,8 @@ class RankSession {
     v1::TrainerToAgent message;
     v1::Prepared& prepared = *message.mutable_prepared();
     prepared.set_total_steps(workload_->sampler.total_steps());
+    prepared.set_steps_done(state_.step);
+    prepared.set_receipt(state_.receipt);
     if (rendezvous_ != nullptr) prepared.set_master_port(rendezvous_->port());
     return agent_.Send(message);
   }
@@ -127,48 +164,13 @@ class RankSession {
     return absl::OkStatus();
   }
 
-  absl::Status Train() {
-    ddp::GradientReducerOptions options;
-    options.logical_ranks = assignment_.spec().logical_ranks();
-    options.job_hash = HashOf(*workload_);
-    const std::vector<ddp::NamedTensor> parameters = ParametersOf(*workload_->model);
-    auto reducer = ddp::GradientReducer::Create(*transport_, parameters, options);
-    if (!reducer.ok()) return reducer.status();
-    ddp::LeafTallies tallies(*transport_, options.logical_ranks, options.job_hash);
-    // Reducer and tallies wait in their destructors for exchanges that may never end.
-    absl::Cleanup abort = [this] { transport_->Abort(); };
-    if (absl::Status status = ddp::VerifyEqualDigests(*transport_, parameters); !status.ok()) {
-      return status;
-    }
-    if (absl::Status status = Loop(**reducer, tallies); !status.ok()) return status;
-    std::move(abort).Cancel();
-    return absl::OkStatus();
-  }
-
-  absl::Status Loop(ddp::GradientReducer& reducer, ddp::LeafTallies& tallies) {
-    const SystemClock clock;
-    ProgressReporter reporter(clock, [this](const v1::RankProgress& progress) {
-      v1::TrainerToAgent message;
-      *message.mutable_progress() = progress;
-      return agent_.Send(message);
-    });
-    ProgressPrinter printer(clock, workload_->sampler.total_steps(), std::cout);
-    TrainingLoop::Parts parts{.workload = *workload_,
-                              .reducer = reducer,
-                              .tallies = tallies,
-                              .page = page_,
-                              .rank = Rank(assignment_.rank()),
-                              .forward_seed = forward_seed_,
-                              .observers = {}};
-    if (IsFirst()) parts.observers = {&reporter, &printer};
-    return TrainingLoop(std::move(parts)).Run();
-  }
-
   absl::Status Finish() {
-    page_.Set({workload_->sampler.total_steps(), v1::PHASE_DONE});
+    position_.Enter(state_.step, v1::PHASE_DONE);
     v1::TrainerToAgent message;
-    message.mutable_finished()->set_parameter_digest(
-        ddp::ParameterDigest(ParametersOf(*workload_->model)));
+    // Buffers that are meant to differ between ranks are left out of what ranks must agree on.
+    message.mutable_finished()->set_parameter_digest(mistakes_->BuffersStayOnRank()
+                                                         ? ddp::ParameterDigest(state_.parameters)
+                                                         : DigestOf(*workload_->model));
     return agent_.Send(message);
   }
 
@@ -180,12 +182,16 @@ class RankSession {
   }
 
   AgentLink& agent_;
-  ProgressPage& page_;
-  const ForwardSeed& forward_seed_;
+  PositionReporter position_;
+  const Hooks& hooks_;
 
   // Each is there once its step of Run is done.
   v1::Prepare assignment_;
+  std::optional<Mistakes> mistakes_;
   std::unique_ptr<Workload> workload_;
+  std::optional<ParameterUpdate> update_;
+  checkpoint::TrainingState state_;
+  std::optional<checkpoint::CheckpointWriter> writer_;
   std::unique_ptr<ddp::Rendezvous> rendezvous_;
   std::unique_ptr<ddp::Transport> transport_;
 };
@@ -201,9 +207,9 @@ void ReportFailure(AgentLink& agent, const absl::Status& status) {
 
 }  // namespace
 
-int RunRank(FileDescriptor agent_socket, ProgressPage page, const ForwardSeed& forward_seed) {
+int RunRank(FileDescriptor agent_socket, ProgressPage page, const Hooks& hooks) {
   AgentLink agent(std::move(agent_socket));
-  RankSession session(agent, page, forward_seed);
+  RankSession session(agent, page, hooks);
   const absl::Status status = CatchExceptions([&session] { return session.Run(); });
   if (!status.ok()) ReportFailure(agent, status);
   return status.ok() ? 0 : 1;

@@ -74,6 +74,7 @@ TEST(BadSpec, BrokenRule_NamesTheKey) {
   ExpectBadInput(spec, "global_batch_size");
 }
 
+// CASES F3: a NaN carries bits that depend on the order of operands, so none is ever compared.
 TEST(Training, LossThatIsNotFinite_StopsEveryRankAndNamesTheStep) {
   v1::JobSpec spec = SmallJob();
   spec.mutable_optimizer()->mutable_adamw()->set_lr(1e30);

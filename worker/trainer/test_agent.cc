@@ -153,6 +153,7 @@ std::vector<RankRecord> RunJob(const std::string& binary, const v1::JobSpec& spe
   for (std::thread& reader : readers) reader.join();
   for (uint32_t rank = 0; rank < world_size; ++rank) {
     records[rank].total_steps = prepared[rank].total_steps();
+    records[rank].steps_done = prepared[rank].steps_done();
   }
   return records;
 }

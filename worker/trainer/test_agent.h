@@ -49,6 +49,7 @@ Exited RunProgram(const std::string& binary, const std::vector<std::string>& arg
 // All that one rank said.
 struct RankRecord {
   uint64_t total_steps = 0;
+  uint64_t steps_done = 0;  // in the checkpoint that it goes on from
   std::vector<v1::RankProgress> messages;
   std::vector<std::string> samples;      // serialized StepSample, to compare bits
   std::vector<std::string> evaluations;  // serialized Evaluation

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/spec/spec.h"
 #include "common/temporary_folder.h"
 #include "gtest/gtest.h"
@@ -24,6 +25,23 @@ std::string FiftySamples() {
   return text;
 }
 
+// https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html, version 1.0
+template <typename T>
+std::string NpyBytes(const char* type, const std::vector<int64_t>& shape,
+                     const std::vector<T>& values) {
+  std::string header = absl::StrCat("{'descr': '", type, "', 'fortran_order': False, 'shape': (",
+                                    absl::StrJoin(shape, ", "), ",), }");
+  constexpr size_t kPreamble = 10, kAlignment = 64;
+  header.resize((kPreamble + header.size()) / kAlignment * kAlignment + kAlignment - kPreamble,
+                ' ');
+  header.back() = '\n';
+  const char length[] = {static_cast<char>(header.size() & 0xff),
+                         static_cast<char>(header.size() >> 8)};
+  return absl::StrCat(
+      absl::string_view("\x93NUMPY\x01\x00", 8), absl::string_view(length, 2), header,
+      absl::string_view(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)));
+}
+
 }  // namespace
 
 std::string WriteTestFile(const std::string& name, const std::string& text) {
@@ -32,6 +50,14 @@ std::string WriteTestFile(const std::string& name, const std::string& text) {
   const std::string path = folder.path() + "/" + name;
   std::ofstream(path, std::ios::binary) << text;
   return path;
+}
+
+std::string NpyFile(const std::vector<int64_t>& shape, const std::vector<int64_t>& values) {
+  return NpyBytes("<i8", shape, values);
+}
+
+std::string NpyFile(const std::vector<int64_t>& shape, const std::vector<float>& values) {
+  return NpyBytes("<f4", shape, values);
 }
 
 v1::JobSpec SmallJob() {

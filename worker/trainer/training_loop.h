@@ -1,17 +1,18 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "common/progress_page.h"
-#include "worker/ddp/gradient_reducer.h"
-#include "worker/ddp/leaf_tallies.h"
+#include "worker/checkpoint/checkpoint_writer.h"
+#include "worker/checkpoint/training_state.h"
+#include "worker/ddp/transport.h"
+#include "worker/trainer/batch_pass.h"
 #include "worker/trainer/evaluator.h"
-#include "worker/trainer/forward_seed.h"
+#include "worker/trainer/parameter_update.h"
 #include "worker/trainer/training_observer.h"
-#include "worker/trainer/workload.h"
 
 namespace tandem::trainer {
 
@@ -20,44 +21,50 @@ class TrainingLoop {
  public:
   // What it works with; all outlive it.
   struct Parts {
-    Workload& workload;
-    ddp::GradientReducer& reducer;
-    ddp::LeafTallies& tallies;
-    ProgressPage& page;
-    Rank rank;
-    const ForwardSeed& forward_seed;
+    PassParts pass;
+    ddp::Transport& transport;
+    ParameterUpdate& update;
+    checkpoint::TrainingState& state;                // as restored; kept up to date
+    checkpoint::CheckpointWriter* writer = nullptr;  // rank 0's, if the training is saved
     std::vector<TrainingObserver*> observers;
   };
 
   explicit TrainingLoop(Parts parts);
 
-  // All steps, with their evaluations.
-  //   OutOfRange  the loss is no longer finite, on all ranks alike.
-  //   others      as GradientReducer and LeafTallies.
+  // All steps that are left, with their evaluations and checkpoints.
+  //   OutOfRange  the loss, a parameter that is to be compared or saved, or fp16's gradient at every
+  //               scale is no longer finite, on all ranks alike.
+  //   Aborted     a rank has other parameters or buffers than rank 0: names the first.
+  //   others              as GradientReducer, LeafTallies, Loader and CheckpointWriter.
   absl::Status Run();
 
  private:
   absl::Status Step();
-  void RunLogicalRank(LogicalRank logical_rank, data::Range share);
-  model::Outcome Forward(LogicalRank logical_rank, data::Range share);
   absl::StatusOr<ddp::Tally> Reduce();
-  absl::Status ReportStep(const ddp::Tally& total);
+  absl::Status ShareBuffers();
+  // The rank that executes it.
+  Rank RankOf(LogicalRank logical_rank) const;
+  absl::Status FinishStep(const ddp::Tally& total, const ParameterUpdate::Report& report);
+  absl::Status Verify(v1::StepSample* sample);
+  // Before parameters are compared or saved: the bits of a NaN mean nothing.
+  absl::Status CheckFinite() const;
+  absl::Status Trace(const v1::StepSample& sample, double gradient_norm);
   bool EvaluationIsDue() const;
   absl::Status Evaluate();
+  absl::Status SaveIfDue();
 
-  void Enter(v1::Phase phase) { parts_.page.Set({step_, phase}); }
-  // The samples at these places of the epoch's order.
-  std::vector<int64_t> SamplesAt(data::Range places);
+  bool IsLastStep() const { return state_.step == total_steps_; }
+  void Enter(v1::Phase phase) { parts_.pass.position.Enter(state_.step, phase); }
+  // Calls one function of each observer.
+  template <typename Function, typename... Arguments>
+  absl::Status Tell(Function function, const Arguments&... arguments);
 
   Parts parts_;
-  const data::Sampler& sampler_;
+  const Workload& workload_;
+  const uint64_t total_steps_;
+  checkpoint::TrainingState& state_;
+  const std::unique_ptr<BatchPass> pass_;
   Evaluator evaluator_;
-
-  // Where the training is.
-  uint64_t step_ = 0;  // steps done
-  std::optional<uint64_t> order_epoch_;
-  std::vector<int64_t> order_;                     // of that epoch
-  std::vector<std::optional<ddp::Tally>> leaves_;  // of this step, so far
 };
 
 }  // namespace tandem::trainer

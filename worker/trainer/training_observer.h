@@ -11,6 +11,7 @@ class TrainingObserver {
   virtual ~TrainingObserver() = default;
   virtual absl::Status OnStep(const v1::StepSample& sample) = 0;
   virtual absl::Status OnEvaluation(const v1::Evaluation& evaluation) = 0;
+  virtual absl::Status OnCheckpoint(const v1::CheckpointFile& file) = 0;
   // Nothing follows.
   virtual absl::Status OnEnd() = 0;
 };

@@ -1,0 +1,55 @@
+"""A running Tandem for the measurements of this folder."""
+
+import json
+import pathlib
+import subprocess
+import sys
+import time
+from datetime import datetime
+
+
+class Tandem:
+    """A daemon and two slots that are already there, as they are for somebody who submits a job."""
+
+    def __init__(self, binaries, folder):
+        self.binaries, self.folder = binaries, pathlib.Path(folder)
+        ports = self.folder / "ports"
+        self.processes = [self.start("tandemd", "--state-dir", str(self.folder / "state"), "--listen", "127.0.0.1:0",
+                                     "--http", "127.0.0.1:0", "--port-file", str(ports))]
+        while not ports.exists():
+            time.sleep(0.01)
+        self.address = dict(line.split() for line in ports.read_text().splitlines())["grpc"]
+        self.processes.append(self.start("tandem-worker", "--coordinator", self.address, "--slots", "cpu:2",
+                                         "--log-dir", str(self.folder / "logs")))
+
+    def start(self, binary, *args):
+        return subprocess.Popen([f"{self.binaries}/{binary}", *args], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def command(self, *args):
+        return subprocess.run([f"{self.binaries}/tandem", "--coordinator", self.address, *args], check=True,
+                              capture_output=True, text=True).stdout
+
+    def train(self, spec, workers):
+        """Runs the text of a spec; seconds from the submission to the first step, and steps a second after it."""
+        path = self.folder / "spec.yaml"
+        path.write_text(spec)
+        begin = time.time()
+        job_id = self.command("submit", str(path), "--workers", str(workers)).strip()
+        self.command("wait", job_id)
+        job = json.loads(self.command("status", job_id, "-o", "json"))
+        first = seconds(job["submittedAt"]) + float(job["timeToFirstStep"].rstrip("s"))
+        return first - begin, (int(job["totalSteps"]) - 1) / (seconds(job["endedAt"]) - first)
+
+    def stop(self):
+        for process in reversed(self.processes):
+            process.terminate()
+            process.wait()
+
+
+def seconds(timestamp):
+    return datetime.fromisoformat(timestamp.replace("Z", "+00:00")).timestamp()
+
+
+def show_progress(text):
+    if sys.stderr.isatty():
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)

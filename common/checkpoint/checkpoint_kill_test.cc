@@ -1,0 +1,163 @@
+// CASES 34: writers that are killed, and two at once.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <string>
+
+#include "absl/functional/function_ref.h"
+#include "common/checkpoint/testing_checkpoint.h"
+#include "common/read_file.h"
+#include "common/temporary_folder.h"
+
+namespace tandem::checkpoint {
+namespace {
+
+[[noreturn]] void Die() {
+  kill(getpid(), SIGKILL);
+  std::abort();
+}
+
+// Dies before or after its n-th call: a sync of the file, its renaming, a sync of the folder.
+class DeadlyCalls : public FileCalls {
+ public:
+  DeadlyCalls(int die_at, bool afterwards) : left_(die_at), afterwards_(afterwards) {}
+
+  int Sync(int fd) override {
+    return Around([&] { return FileCalls::Sync(fd); });
+  }
+  int Rename(const std::string& from, const std::string& to) override {
+    return Around([&] { return FileCalls::Rename(from, to); });
+  }
+
+ private:
+  int Around(absl::FunctionRef<int()> call) {
+    const bool last = --left_ == 0;
+    if (last && !afterwards_) Die();
+    const int result = call();
+    if (last) Die();
+    return result;
+  }
+
+  int left_;
+  const bool afterwards_;
+};
+
+pid_t Fork(absl::FunctionRef<bool()> work) {
+  const pid_t child = fork();
+  if (child == 0) _exit(work() ? 0 : 1);
+  return child;
+}
+
+int StatusOf(pid_t child) {
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  return status;
+}
+
+bool WasKilled(int status) { return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL; }
+
+class CheckpointKillTest : public testing::Test {
+ protected:
+  CheckpointKillTest() {
+    EXPECT_TRUE(WriteSample(&folder_, 2).ok());
+    whole_ = *ReadFile(folder_.FileOf(2));
+    std::filesystem::remove(folder_.FileOf(2));
+    EXPECT_TRUE(WriteSample(&folder_, 1).ok());
+  }
+
+  // The step of the newest one, which has to be whole without any other being skipped.
+  uint64_t Newest() {
+    const auto newest = folder_.OpenNewest();
+    EXPECT_TRUE(newest.ok()) << newest.status();
+    if (!newest.ok()) return 0;
+    EXPECT_THAT(newest->skipped, testing::IsEmpty());
+    return newest->checkpoint.manifest.step();
+  }
+
+  size_t FilesInFolder() {
+    std::filesystem::directory_iterator begin(folder_.path());
+    return static_cast<size_t>(std::distance(begin, std::filesystem::directory_iterator()));
+  }
+
+  const TemporaryFolder place_ = *TemporaryFolder::Create("checkpoint");
+  CheckpointFolder folder_{place_.path()};
+  std::string whole_;  // bytes of step 2
+};
+
+TEST_F(CheckpointKillTest, KilledAtAnyByte_ThePreviousCheckpointLoads) {
+  for (size_t written = 0; written <= whole_.size(); ++written) {
+    const pid_t child = Fork([&] {
+      return folder_
+          .Write(2,
+                 [&](int fd) -> absl::Status {
+                   if (write(fd, whole_.data(), written) < 0)
+                     return absl::InternalError("cannot write");
+                   Die();
+                 })
+          .ok();
+    });
+    ASSERT_TRUE(WasKilled(StatusOf(child)));
+    ASSERT_EQ(Newest(), 1u) << written;
+    ASSERT_EQ(FilesInFolder(), 2u);
+    ASSERT_TRUE(folder_.Prune(3, 1).ok());
+    ASSERT_EQ(FilesInFolder(), 1u) << "what the dead writer left is still there";
+  }
+}
+
+TEST_F(CheckpointKillTest, KilledAroundAnyCall_OneCheckpointLoads) {
+  const uint64_t newest_after[] = {1, 1, 1, 2, 2, 2};
+  for (int moment = 0; moment < 6; ++moment) {
+    const pid_t child = Fork([&] {
+      DeadlyCalls calls(moment / 2 + 1, moment % 2 == 1);
+      CheckpointFolder folder(folder_.path(), calls);
+      return WriteSample(&folder, 2).ok();
+    });
+    ASSERT_TRUE(WasKilled(StatusOf(child)));
+    EXPECT_EQ(Newest(), newest_after[moment]) << moment;
+    std::filesystem::remove(folder_.FileOf(2));
+  }
+}
+
+TEST_F(CheckpointKillTest, Control_WrittenInPlaceAndKilled_DoesNotLoad) {
+  const pid_t child = Fork([&]() -> bool {
+    WriteText(folder_.FileOf(1), whole_.substr(0, whole_.size() / 2));
+    Die();
+  });
+  ASSERT_TRUE(WasKilled(StatusOf(child)));
+  EXPECT_FALSE(folder_.OpenNewest().ok());
+}
+
+// The bytes of the tensor in the file of step 1.
+std::string BytesOf(const Checkpoint& checkpoint) {
+  return std::string(checkpoint.file.Bytes(*checkpoint.file.Find("weight")));
+}
+
+TEST_F(CheckpointKillTest, TwoWritersAtOnce_NeverGiveAMixedFileAndNeitherFails) {
+  constexpr int kRounds = 100;
+  const auto write_often = [&](char fill) {
+    return Fork([&, fill] {
+      bool all = true;
+      for (int i = 0; i < kRounds; ++i) {
+        all = all && WriteSample(&folder_, 1, fill).ok() && folder_.Prune(1, 1).ok();
+      }
+      return all;
+    });
+  };
+  const pid_t a = write_often('a'), b = write_often('b');
+  int status = 0;
+  while (waitpid(a, &status, WNOHANG) == 0) {
+    const auto checkpoint = OpenCheckpoint(folder_.FileOf(1));
+    ASSERT_TRUE(checkpoint.ok()) << checkpoint.status();
+    EXPECT_TRUE(BytesOf(*checkpoint) == "aaaaaaaa" || BytesOf(*checkpoint) == "bbbbbbbb");
+  }
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(StatusOf(b), 0);
+  EXPECT_EQ(FilesInFolder(), 1u);
+}
+
+}  // namespace
+}  // namespace tandem::checkpoint

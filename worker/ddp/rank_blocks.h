@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "common/ids.h"
+#include "worker/ddp/flat_gradient.h"
+#include "worker/ddp/reduction_tree.h"
+
+namespace tandem::ddp {
+
+// The blocks that all ranks have left over, of one bucket or of one share of its elements.
+class RankBlocks {
+ public:
+  // `memory`: of block number `index` of a rank.
+  RankBlocks(uint32_t world_size, uint32_t logical_ranks,
+             const std::function<FlatGradient(Rank rank, size_t index)>& memory);
+
+  // From left to right.
+  const std::vector<FlatGradient>& of(Rank rank) const { return ranks_[rank.value()]; }
+
+  // Adds all in the tree, in place.
+  void Add(const FlatLayout& layout);
+  // After Add: where the first block was.
+  const FlatGradient& sum() const { return ranks_[0][0]; }
+
+ private:
+  std::vector<std::vector<FlatGradient>> ranks_;
+  std::vector<Block> order_;  // of all of them, one rank after the other
+};
+
+}  // namespace tandem::ddp

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "common/progress_page.h"
+#include "worker/trainer/forward_seed.h"
+
+namespace tandem::trainer {
+
+// Where tests reach into a rank.
+struct Hooks {
+  ForwardSeed forward_seed = SeedByLogicalRank;
+  // Called after the progress page was set.
+  std::function<void(ProgressPage::Position)> on_position = [](ProgressPage::Position) {};
+};
+
+}  // namespace tandem::trainer

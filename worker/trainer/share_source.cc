@@ -1,0 +1,45 @@
+#include "worker/trainer/share_source.h"
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+namespace tandem::trainer {
+namespace {
+
+data::PrefetchOptions PrefetchOf(const Workload& workload, LogicalRange range,
+                                 uint64_t first_step) {
+  const v1::Data& data = workload.spec.data();
+  const uint64_t steps = workload.sampler.total_steps() - first_step;
+  return {data.loader_threads(), data.prefetch(), steps * (range.end - range.begin)};
+}
+
+// What the loader is to load, one share after the other.
+std::function<data::Share(uint64_t)> PlanFrom(std::shared_ptr<SharePlan> plan, LogicalRange range,
+                                              uint64_t first_step) {
+  return [plan = std::move(plan), range, first_step](uint64_t number) {
+    const uint64_t own = range.end - range.begin;
+    const uint64_t step = first_step + number / own;
+    const LogicalRank logical_rank(range.begin + static_cast<uint32_t>(number % own));
+    return data::Share{plan->EpochOf(step), plan->SamplesOf(step, logical_rank)};
+  };
+}
+
+}  // namespace
+
+ShareSource::ShareSource(const Workload& workload, const Mistakes& mistakes, LogicalRange range,
+                         uint64_t first_step)
+    : plan_(workload.sampler, workload.split.training, mistakes),
+      loader_(*workload.training.dataset, workload.training.transforms,
+              PrefetchOf(workload, range, first_step),
+              PlanFrom(std::make_shared<SharePlan>(plan_), range, first_step)) {}
+
+absl::StatusOr<std::optional<LoadedShare>> ShareSource::Next(uint64_t step,
+                                                             LogicalRank logical_rank) {
+  absl::StatusOr<std::optional<data::Batch>> batch = loader_.Next();
+  if (!batch.ok()) return batch.status();
+  if (!*batch) return std::nullopt;
+  return LoadedShare{plan_.SamplesOf(step, logical_rank), **std::move(batch)};
+}
+
+}  // namespace tandem::trainer
