@@ -12,6 +12,7 @@
 #include "torch/nn/modules/container/modulelist.h"
 #include "torch/nn/modules/conv.h"
 #include "torch/nn/modules/linear.h"
+#include "worker/model/dropout.h"
 #include "worker/model/loss.h"
 #include "worker/model/module_network.h"
 #include "worker/model/segmented.h"
@@ -91,7 +92,7 @@ at::Tensor Convnet::RunSegment(size_t index, const at::Tensor& values) {
 }
 
 at::Tensor Convnet::Head(const at::Tensor& values) {
-  const at::Tensor kept = at::dropout(values.flatten(1), dropout_, is_training());
+  const at::Tensor kept = Dropout(values.flatten(1), dropout_, is_training());
   return WithSamples(head_->forward(kept), output_shape_);
 }
 

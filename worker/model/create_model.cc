@@ -2,8 +2,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "worker/model/convnet.h"
 #include "worker/ddp/exception_text.h"
+#include "worker/model/convnet.h"
 #include "worker/model/gpt.h"
 #include "worker/model/mlp.h"
 #include "worker/model/model.h"
@@ -42,7 +42,8 @@ absl::StatusOr<std::unique_ptr<Model>> CreateModel(const v1::JobSpec& spec,
     if (!network.ok()) return network.status();
     return std::make_unique<Model>(*std::move(network), *loss, spec.precision());
   } catch (const std::exception& error) {
-    return absl::InvalidArgumentError(absl::StrCat("model: cannot be built: ", ddp::OneLine(error)));
+    return absl::InvalidArgumentError(
+        absl::StrCat("model: cannot be built: ", ddp::OneLine(error)));
   }
 }
 

@@ -15,6 +15,7 @@
 #include "torch/nn/modules/embedding.h"
 #include "torch/nn/modules/linear.h"
 #include "torch/nn/modules/normalization.h"
+#include "worker/model/dropout.h"
 #include "worker/model/module_network.h"
 
 namespace tandem::model {
@@ -39,9 +40,9 @@ class Attention final : public torch::nn::Module {
     const at::Tensor scores =
         at::matmul(query, key.transpose(-2, -1)) / std::sqrt(static_cast<double>(query.size(-1)));
     const at::Tensor hidden = scores.masked_fill(future, -std::numeric_limits<double>::infinity());
-    const at::Tensor attention = at::dropout(at::softmax(hidden, -1), dropout_, is_training());
+    const at::Tensor attention = Dropout(at::softmax(hidden, -1), dropout_, is_training());
     const at::Tensor mixed = at::matmul(attention, value).transpose(1, 2).flatten(2);
-    return at::dropout(c_proj_->forward(mixed), dropout_, is_training());
+    return Dropout(c_proj_->forward(mixed), dropout_, is_training());
   }
 
  private:
@@ -64,7 +65,7 @@ class FeedForward final : public torch::nn::Module {
 
   at::Tensor Forward(const at::Tensor& values) {
     const at::Tensor hidden = at::gelu(c_fc_->forward(values), "tanh");
-    return at::dropout(c_proj_->forward(hidden), dropout_, is_training());
+    return Dropout(c_proj_->forward(hidden), dropout_, is_training());
   }
 
  private:
@@ -109,7 +110,7 @@ class Transformer final : public torch::nn::Module {
   }
 
   at::Tensor Forward(const at::Tensor& tokens) {
-    at::Tensor values = at::dropout(wte_->forward(tokens) + wpe_->weight, dropout_, is_training());
+    at::Tensor values = Dropout(wte_->forward(tokens) + wpe_->weight, dropout_, is_training());
     for (const auto& block : blocks_) values = block->Forward(values, future_);
     return ln_f_->forward(values);
   }

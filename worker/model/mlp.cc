@@ -8,6 +8,7 @@
 #include "c10/util/accumulate.h"
 #include "torch/nn/modules/container/modulelist.h"
 #include "torch/nn/modules/linear.h"
+#include "worker/model/dropout.h"
 #include "worker/model/loss.h"
 #include "worker/model/module_network.h"
 
@@ -45,7 +46,7 @@ Mlp::Mlp(const v1::Mlp& spec, const data::SampleShape& shape)
 at::Tensor Mlp::Forward(const at::Tensor& inputs) {
   at::Tensor values = inputs.reshape({inputs.size(0), -1});
   for (size_t i = 0; i + 1 < layers_.size(); ++i) {
-    values = at::dropout(Activate(layers_[i]->forward(values)), dropout_, is_training());
+    values = Dropout(Activate(layers_[i]->forward(values)), dropout_, is_training());
   }
   return WithSamples(layers_.back()->forward(values), output_shape_);
 }

@@ -8,7 +8,9 @@ namespace tandem::model {
 // otherwise: initial weights, dropout.
 void SeedDefaultGenerator(uint64_t seed);
 
-// What the default generator yields next; it is left as it is.
+// What the default generator yields next.
+uint64_t NextDraw();
+// The same, leaving it as it is.
 uint64_t FirstDraw();
 
 }  // namespace tandem::model
