@@ -45,9 +45,9 @@ absl::StatusOr<verify::Run> Collect(const v1::Job& job, const v1::JobSpec& spec,
   run.ranks_disagree = RanksDisagree(job);
   if (run.ranks_disagree) run.cause = job.cause().message();
   auto traces = verify::ReadTraces(spec.trace().dir(), spec.workers());
-  if (traces.ok()) run.ranks = *std::move(traces);
   // Ranks that disagree before the first step have not begun to write.
-  if (!traces.ok() && !run.ranks_disagree) return traces.status();
+  if (!traces.ok()) return run.ranks_disagree ? absl::StatusOr<verify::Run>(run) : traces.status();
+  run.ranks = *std::move(traces);
   return run;
 }
 

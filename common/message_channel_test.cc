@@ -26,7 +26,7 @@ TEST(MessageChannel, Send_SeveralMessages_ArriveInOrder) {
   MessageChannel left(std::move(ends.left)), right(std::move(ends.right));
   for (int i = 0; i < 3; ++i) {
     v1::RankFinished message;
-    message.set_parameter_digest(std::string(i * 1000, 'x'));
+    message.set_parameter_digest(std::string(static_cast<size_t>(i) * 1000, 'x'));
     ASSERT_TRUE(left.Send(message).ok());
   }
   for (size_t i = 0; i < 3; ++i) {

@@ -18,7 +18,7 @@ TEST(ReadFile, Contents_AreGivenByteForByte) {
   const std::string bytes("a\0\r\n\xFF", 5);
   std::ofstream(folder.File("f")) << bytes;
   EXPECT_EQ(ReadFile(folder.File("f")).value(), bytes);
-  std::ofstream(folder.File("empty"));
+  std::ofstream(folder.File("empty")).flush();
   EXPECT_EQ(ReadFile(folder.File("empty")).value(), "");
 }
 

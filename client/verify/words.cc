@@ -11,7 +11,7 @@ namespace {
 
 // "64 numbers"; "the first 16 of 64 numbers" where not all were compared.
 std::string ComparedText(const v1::DifferingValue& value) {
-  const std::string all = Counted(value.size(), "number");
+  std::string all = Counted(value.size(), "number");
   if (value.compared() >= value.size()) return all;
   return absl::StrCat("the first ", value.compared(), " of ", all);
 }
@@ -111,7 +111,7 @@ std::string TensorText(const v1::Difference& difference) {
   const std::string when = difference.tensor_step() == 0
                                ? "before the first step"
                                : absl::StrCat("after step ", difference.tensor_step());
-  const std::string name = absl::StrCat(difference.tensor(), " ", when);
+  std::string name = absl::StrCat(difference.tensor(), " ", when);
   if (difference.tensor_missing_in() != 0) {
     return absl::StrFormat("%s, which W = %u does not have", name, difference.tensor_missing_in());
   }
