@@ -22,8 +22,12 @@ absl::StatusOr<std::optional<Batch>> LoadShare(const Dataset& dataset, const Tra
 Loader::Loader(const Dataset& dataset, Transforms transforms, PrefetchOptions options,
                std::function<Share(uint64_t n)> plan)
     : prefetcher_(options, std::move(plan),
-                  [&dataset, transforms = std::move(transforms)](const Share& share) {
-                    return LoadShare(dataset, transforms, share);
+                  [&dataset, transforms = std::move(transforms)](
+                      Share share) -> absl::StatusOr<std::optional<LoadedShare>> {
+                    auto batch = LoadShare(dataset, transforms, share);
+                    if (!batch.ok()) return batch.status();
+                    if (!*batch) return std::nullopt;
+                    return LoadedShare{std::move(share.samples), **std::move(batch)};
                   }) {}
 
 }  // namespace tandem::data

@@ -24,6 +24,12 @@ struct Share {
 absl::StatusOr<std::optional<Batch>> LoadShare(const Dataset& dataset, const Transforms& transforms,
                                                const Share& share);
 
+// What is trained on: which samples, and their tensors.
+struct LoadedShare {
+  std::vector<int64_t> samples;
+  Batch batch;
+};
+
 // Loads shares ahead of the training. The bytes depend on the shares alone.
 class Loader {
  public:
@@ -32,11 +38,11 @@ class Loader {
   Loader(const Dataset& dataset, Transforms transforms, PrefetchOptions options,
          std::function<Share(uint64_t n)> plan);
 
-  // The next share. Errors are those of LoadShare and of Prefetcher::Next.
-  absl::StatusOr<std::optional<Batch>> Next() { return prefetcher_.Next(); }
+  // The next share; none: it is empty. Errors are those of LoadShare and of Prefetcher::Next.
+  absl::StatusOr<std::optional<LoadedShare>> Next() { return prefetcher_.Next(); }
 
  private:
-  Prefetcher<Share, std::optional<Batch>> prefetcher_;
+  Prefetcher<Share, std::optional<LoadedShare>> prefetcher_;
 };
 
 }  // namespace tandem::data

@@ -46,9 +46,12 @@ class LoaderTest : public ::testing::Test {
                   options, PlanOf);
     std::vector<std::string> shares;
     for (uint64_t n = 0; n < options.count; ++n) {
-      const auto batch = loader.Next();
-      EXPECT_TRUE(batch.ok()) << batch.status();
-      shares.push_back(*batch ? BytesOf((*batch)->inputs) + BytesOf((*batch)->targets) : "none");
+      const auto share = loader.Next();
+      EXPECT_TRUE(share.ok()) << share.status();
+      shares.push_back("none");
+      if (!*share) continue;
+      EXPECT_EQ((*share)->samples, PlanOf(n).samples);
+      shares.back() = BytesOf((*share)->batch.inputs) + BytesOf((*share)->batch.targets);
     }
     EXPECT_TRUE(absl::IsOutOfRange(loader.Next().status()));
     return shares;

@@ -14,7 +14,7 @@ LogicalRank KeeperOfBuffers(const PassParts& parts, uint64_t step) {
   return sampler.FirstWithShare(sampler.At(step).batch);
 }
 
-std::optional<ddp::Tally> TallyOf(const std::optional<LoadedShare>& share,
+std::optional<ddp::Tally> TallyOf(const std::optional<data::LoadedShare>& share,
                                   const std::optional<model::Outcome>& outcome) {
   if (!share) return std::nullopt;
   return ddp::Tally{.loss_sum = outcome->loss_sum.item<double>(),

@@ -22,7 +22,7 @@ LogicalRank KeeperOfBuffers(const PassParts& parts, uint64_t step);
 // Of a share and what the model said about it. A share in which every target was masked out has no
 // gradient, like an empty one, but its samples were seen. (Where batch normalization is synchronized
 // it still has the one that its values get through the statistics.)
-std::optional<ddp::Tally> TallyOf(const std::optional<LoadedShare>& share,
+std::optional<ddp::Tally> TallyOf(const std::optional<data::LoadedShare>& share,
                                   const std::optional<model::Outcome>& outcome);
 
 }  // namespace tandem::trainer

@@ -31,7 +31,7 @@ class SequentialPass : public BatchPass {
  private:
   absl::Status RunLogicalRank(LogicalRank logical_rank, bool is_last, double loss_scale) {
     parts_.position.Enter(step_, v1::PHASE_DATA);
-    const auto share = parts_.shares.Next(step_, logical_rank);
+    const auto share = parts_.shares.Next();
     if (!share.ok()) return share.status();
     std::optional<model::Outcome> outcome;
     if (*share) outcome = Forward(logical_rank, **share);
@@ -42,7 +42,7 @@ class SequentialPass : public BatchPass {
     return absl::OkStatus();
   }
 
-  model::Outcome Forward(LogicalRank logical_rank, const LoadedShare& share) {
+  model::Outcome Forward(LogicalRank logical_rank, const data::LoadedShare& share) {
     parts_.position.Enter(step_, v1::PHASE_FORWARD);
     model::SeedDefaultGenerator(ForwardSeedOf(parts_, step_, logical_rank));
     const uint64_t first_draw = parts_.tracer == nullptr ? 0 : model::FirstDraw();

@@ -4,6 +4,8 @@
 #include <memory>
 #include <utility>
 
+#include "worker/trainer/share_plan.h"
+
 namespace tandem::trainer {
 namespace {
 
@@ -29,17 +31,10 @@ std::function<data::Share(uint64_t)> PlanFrom(std::shared_ptr<SharePlan> plan, L
 
 ShareSource::ShareSource(const Workload& workload, const Mistakes& mistakes, LogicalRange range,
                          uint64_t first_step)
-    : plan_(workload.sampler, workload.split.training, mistakes),
-      loader_(*workload.training.dataset, workload.training.transforms,
-              PrefetchOf(workload, range, first_step),
-              PlanFrom(std::make_shared<SharePlan>(plan_), range, first_step)) {}
-
-absl::StatusOr<std::optional<LoadedShare>> ShareSource::Next(uint64_t step,
-                                                             LogicalRank logical_rank) {
-  absl::StatusOr<std::optional<data::Batch>> batch = loader_.Next();
-  if (!batch.ok()) return batch.status();
-  if (!*batch) return std::nullopt;
-  return LoadedShare{plan_.SamplesOf(step, logical_rank), **std::move(batch)};
-}
+    : loader_(
+          *workload.training.dataset, workload.training.transforms,
+          PrefetchOf(workload, range, first_step),
+          PlanFrom(std::make_shared<SharePlan>(workload.sampler, workload.split.training, mistakes),
+                   range, first_step)) {}
 
 }  // namespace tandem::trainer

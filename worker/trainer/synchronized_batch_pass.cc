@@ -51,7 +51,7 @@ class SynchronizedBatchPass : public BatchPass {
     shares_.clear();
     batches_.clear();
     for (uint32_t l = range.begin; l < range.end; ++l) {
-      absl::StatusOr<std::optional<LoadedShare>> share = parts_.shares.Next(step_, LogicalRank(l));
+      absl::StatusOr<std::optional<data::LoadedShare>> share = parts_.shares.Next();
       if (!share.ok()) return share.status();
       batches_.push_back(*share ? std::optional((*share)->batch) : std::nullopt);
       shares_.push_back(*std::move(share));
@@ -96,7 +96,7 @@ class SynchronizedBatchPass : public BatchPass {
   // Of this step, by logical rank of this rank.
   uint64_t step_ = 0;
   v1::Phase phase_ = v1::PHASE_FORWARD;  // between two folds
-  std::vector<std::optional<LoadedShare>> shares_;
+  std::vector<std::optional<data::LoadedShare>> shares_;
   std::vector<std::optional<data::Batch>> batches_;
 };
 
