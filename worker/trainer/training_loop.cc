@@ -61,7 +61,7 @@ absl::Status TrainingLoop::Step() {
 
 absl::StatusOr<ddp::Tally> TrainingLoop::Reduce() {
   Enter(v1::PHASE_REDUCE);
-  const absl::StatusOr<ddp::Tally> total = parts_.pass.tallies.Wait();
+  absl::StatusOr<ddp::Tally> total = parts_.pass.tallies.Wait();
   if (!total.ok()) return total.status();
   absl::Status status = parts_.pass.reducer.Finish(total->count);
   if (!status.ok()) return status;
