@@ -120,6 +120,8 @@ void Agent::OnMessage(const v1::CoordinatorToWorker& message) {
       return StartRanks(message.start_ranks().start());
     case v1::CoordinatorToWorker::kAbort:
       return AbortRanks(message.abort());
+    case v1::CoordinatorToWorker::kAcknowledge:
+    case v1::CoordinatorToWorker::kPauseRanks:
     case v1::CoordinatorToWorker::kRegistered:
     case v1::CoordinatorToWorker::KIND_NOT_SET:
       return;

@@ -156,6 +156,9 @@ void RankRunner::OnMessage(const v1::TrainerToAgent& message) {
       OnFailure(message.failure());
       *report.mutable_rank_report()->mutable_failure() = message.failure();
       break;
+    case v1::TrainerToAgent::kPaused:
+      *report.mutable_rank_report()->mutable_paused() = message.paused();
+      break;
     case v1::TrainerToAgent::KIND_NOT_SET:
       return Fail(v1::CAUSE_CODE_RANK_ERROR, "the trainer sent a message of a kind unknown here");
   }
