@@ -33,6 +33,20 @@ struct CancelRequested {
   JobId id;
 };
 
+// Ignored when CheckResize would refuse it.
+struct ResizeRequested {
+  JobId id;
+  uint32_t min_workers;
+  uint32_t max_workers;
+};
+
+// Ignored when CheckDrain would refuse it.
+struct DrainRequested {
+  WorkerName worker;
+  // Takes it into use again.
+  bool undo;
+};
+
 // Answered by a Registered message or a CloseWorker, always.
 struct WorkerConnected {
   v1::Register registration;
@@ -47,7 +61,7 @@ struct WorkerDisconnected {
   std::string reason;
 };
 
-// A heartbeat, rank_prepared, rank_report or rank_exited; others are ignored.
+// Anything but register. What comes twice, by its sequence number, is ignored the second time.
 struct WorkerMessage {
   WorkerName worker;
   Incarnation incarnation;
@@ -58,7 +72,8 @@ struct WorkerMessage {
 // while the process was held up renews its worker's lease first.
 struct TimePassed {};
 
-using Event = std::variant<JobSubmitted, JobWithdrawn, CancelRequested, WorkerConnected,
-                           WorkerDisconnected, WorkerMessage, TimePassed>;
+using Event = std::variant<JobSubmitted, JobWithdrawn, CancelRequested, ResizeRequested,
+                           DrainRequested, WorkerConnected, WorkerDisconnected, WorkerMessage,
+                           TimePassed>;
 
 }  // namespace tandem::core

@@ -1,14 +1,17 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "common/ids.h"
+#include "server/core/options.h"
 
 namespace tandem::core {
 
-// The slots of one worker.
+// The slots of one connected worker that is not being drained.
 struct WorkerSlots {
   WorkerName worker;
   // Free ones, in the order in which they are to be used.
@@ -17,10 +20,41 @@ struct WorkerSlots {
   uint32_t total = 0;
 };
 
-// What a queued job asks for: one slot a rank, all at once.
+// Who comes first: a higher priority, then the earlier submission.
+struct Precedence {
+  int32_t priority = 0;
+  uint64_t sequence = 0;
+};
+bool Precedes(const Precedence& a, const Precedence& b);
+
+// What a queued job asks for: one slot a rank, all at once, at least `min` of them, `max` if it can have
+// them. 1 <= min <= max.
 struct Demand {
   JobId job;
-  uint32_t slots = 0;
+  Precedence precedence;
+  uint32_t min = 1;
+  uint32_t max = 1;
+  // On the steady clock, as all instants here: when it began to wait.
+  absl::Duration queued = absl::ZeroDuration();
+  // Its last attempt ended because that was wanted: it starts with what there is, at once.
+  bool resumes = false;
+  // Not to be started before: it waits after a failure.
+  absl::Duration not_before = -absl::InfiniteDuration();
+};
+
+// An attempt that runs.
+struct Holding {
+  JobId job;
+  Precedence precedence;
+  uint32_t min = 1;
+  uint32_t max = 1;
+  // Slots held on each worker, those of workers that are drained or not connected too.
+  std::map<WorkerName, uint32_t> slots;
+  absl::Duration started = absl::ZeroDuration();
+  // It trains and has checkpoints, so that a pause costs it next to nothing.
+  bool can_pause = false;
+  // Its slots will soon be free: it has been told to pause or to stop.
+  bool ending = false;
 };
 
 // Where one rank runs.
@@ -41,13 +75,28 @@ struct Schedule {
     // One sentence: what the job waits for.
     std::string reason;
   };
+  // Lets an attempt save and end, so that it is queued again and starts with another size, here or elsewhere.
+  struct Pause {
+    JobId job;
+    // kMakeRoom: for a job that precedes it. kGrow: there is room for more ranks.
+    enum class Why { kMakeRoom, kGrow } why;
+    // One sentence.
+    std::string reason;
+  };
   std::vector<Start> starts;
   std::vector<Wait> waits;
+  std::vector<Pause> pauses;
 };
 
-// Who starts now and why the others wait. First in, first out: a job starts when all its slots are
-// free at once and every job before it has started. Uses as few workers as possible, and among
-// those choices keeps the larger holes free; ties go to the worker that comes first.
-Schedule ScheduleQueue(std::vector<WorkerSlots> workers, const std::vector<Demand>& queue);
+struct SchedulerState {
+  std::vector<WorkerSlots> workers;
+  // In any order.
+  std::vector<Demand> queue;
+  std::vector<Holding> running;
+};
+
+// Who starts now, who has to make room, and why the others wait.
+Schedule ScheduleJobs(const SchedulerState& state, const SchedulerPolicy& policy,
+                      absl::Duration now);
 
 }  // namespace tandem::core

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "common/clock.h"
+#include "common/ids.h"
+#include "tandem/v1/job.pb.h"
+#include "tandem/v1/worker.pb.h"
+
+namespace tandem::core {
+
+// Finds the rank that keeps the others of a running attempt waiting. Liveness is progress: a rank whose step and
+// phase do not change for longer than the phase may take is hung, whatever its agent's heartbeats say. A rank in
+// PHASE_REDUCE waits for others; it is never the one blamed while another has not arrived there.
+class HangWatch {
+ public:
+  // How long a phase may take where nothing else is known.
+  static constexpr absl::Duration kDefaultTimeout = absl::Seconds(30);
+  // Evaluating and saving may take this many times as long as another phase.
+  static constexpr int kSlowPhases = 10;
+  // A phase may take this many times the slowest step so far.
+  static constexpr int kSteps = 20;
+
+  // `timeout`: JobSpec.hang_timeout, if it was given. Then it is that, whatever a step takes.
+  HangWatch(uint32_t world_size, std::optional<absl::Duration> timeout, Moment now);
+
+  // A rank's position, as its agent saw it.
+  void Observe(Rank rank, const v1::RankPosition& position, Moment now);
+  // The rank is gone or has finished: it is neither waited for nor blamed.
+  void Forget(Rank rank);
+  // Nothing could be heard of these ranks for a while (a broken connection): their clocks begin anew.
+  void Excuse(Rank rank, Moment now);
+
+  // How long this phase may take now.
+  absl::Duration Deadline(v1::Phase phase) const;
+
+  // The hung rank as a cause of code HUNG: rank, step and phase, what its process does, who waits for it. Attempt
+  // number and time are left out.
+  std::optional<v1::Cause> Check(Moment now) const;
+
+ private:
+  struct RankState {
+    v1::RankPosition position;
+    absl::Duration moved;
+    bool gone = false;
+  };
+  std::vector<RankState> ranks_;
+  std::optional<absl::Duration> timeout_;
+};
+
+}  // namespace tandem::core
