@@ -52,12 +52,17 @@ std::string HowItEnded(const v1::RankExited& exit) {
 
 }  // namespace
 
+bool MayHeal(v1::CauseCode code) {
+  return code != v1::CAUSE_CODE_BAD_INPUT && code != v1::CAUSE_CODE_DIGEST_MISMATCH;
+}
+
 v1::Cause FailureReported(const v1::RankStatus& rank, const v1::RankFailure& failure) {
   const std::string who = absl::StrCat("rank ", rank.rank(), ": ");
   switch (failure.code()) {
     // The same on every rank, and its text names the place.
     case v1::CAUSE_CODE_BAD_INPUT:
     case v1::CAUSE_CODE_DIGEST_MISMATCH:
+    case v1::CAUSE_CODE_FENCED:
       return CauseOf(failure.code(), rank, failure.message());
     case v1::CAUSE_CODE_PEER_LOST:
       return CauseOf(failure.code(), rank, who + failure.message());
@@ -91,12 +96,13 @@ v1::Cause WorkerLost(const v1::RankStatus& rank, absl::string_view why) {
                               Where(rank.step(), rank.phase()), ": ", why));
 }
 
-v1::Cause CoordinatorRestarted(AttemptNumber attempt) {
-  v1::Cause cause;
-  cause.set_code(v1::CAUSE_CODE_COORDINATOR_RESTARTED);
-  cause.set_message(absl::StrCat("the coordinator was restarted while attempt ", attempt.value(),
-                                 " ran; the job starts again"));
-  return cause;
+v1::Cause BeginsElsewhere(const v1::RankStatus& rank, uint64_t steps_done,
+                          uint64_t steps_of_rank_0) {
+  return CauseOf(v1::CAUSE_CODE_RANK_ERROR, rank,
+                 absl::StrCat("rank ", rank.rank(), " (worker ", rank.worker(),
+                              ") would go on from step ", steps_done, " and rank 0 from step ",
+                              steps_of_rank_0,
+                              ": checkpoint.dir must be one folder that all workers share"));
 }
 
 v1::Cause PrepareTimedOut(const std::vector<const v1::RankStatus*>& missing, int world_size,

@@ -13,6 +13,9 @@
 // are left to whoever keeps the cause.
 namespace tandem::core {
 
+// Whether another attempt may end better. What is wrong with the job itself stays wrong.
+bool MayHeal(v1::CauseCode code);
+
 // `rank` said so itself. A code that a rank has no business with counts as RANK_ERROR.
 v1::Cause FailureReported(const v1::RankStatus& rank, const v1::RankFailure& failure);
 // `rank` announced a meeting point that nobody can reach.
@@ -23,8 +26,8 @@ v1::Cause RankDied(const v1::RankExited& exit);
 // agent says so, is in exit.failure.
 v1::Cause RankStopped(const v1::RankStatus& rank, const v1::RankExited& exit);
 v1::Cause WorkerLost(const v1::RankStatus& rank, absl::string_view why);
-// The coordinator's end took every process of this attempt with it.
-v1::Cause CoordinatorRestarted(AttemptNumber attempt);
+// `rank` would go on from another step than rank 0: it does not see the same checkpoints.
+v1::Cause BeginsElsewhere(const v1::RankStatus& rank, uint64_t steps_done, uint64_t steps_of_rank_0);
 // Names at most three of `missing`, which is not empty.
 v1::Cause PrepareTimedOut(const std::vector<const v1::RankStatus*>& missing, int world_size,
                           absl::Duration waited);

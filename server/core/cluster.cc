@@ -47,6 +47,11 @@ absl::Status CheckRegistration(const v1::Register& registration) {
   return absl::OkStatus();
 }
 
+bool Worker::IsIdle() const {
+  return std::none_of(slots.begin(), slots.end(),
+                      [](const Slot& slot) { return slot.occupant.has_value(); });
+}
+
 const Worker* Cluster::Find(const WorkerName& name) const {
   const auto it = workers_.find(name);
   return it == workers_.end() ? nullptr : &it->second;
@@ -56,6 +61,7 @@ void Cluster::Connect(const v1::Register& registration, ConnectionId connection,
   Worker worker{.name = WorkerName(registration.name()),
                 .incarnation = Incarnation(registration.incarnation()),
                 .connection = connection,
+                .sequence = registration.next_sequence() - std::min<uint64_t>(registration.next_sequence(), 1),
                 .host = registration.host(),
                 .advertise_address = registration.advertise_address(),
                 .version = registration.version(),
@@ -64,10 +70,34 @@ void Cluster::Connect(const v1::Register& registration, ConnectionId connection,
                 .heard = now.steady};
   for (const std::string& slot : registration.slots()) worker.slots.push_back({slot, std::nullopt});
   const WorkerName name = worker.name;
-  workers_.emplace(name, std::move(worker));
+  const Worker* before = Find(name);
+  if (before != nullptr && before->incarnation == worker.incarnation) {
+    worker.sequence = std::max(worker.sequence, before->sequence);
+  }
+  workers_[name] = std::move(worker);
   for (const v1::RunningRank& rank : registration.running()) {
     Occupy({name, rank.slot()},
            {JobId(rank.job_id()), AttemptNumber(rank.attempt()), Rank(rank.rank())});
+  }
+}
+
+void Cluster::Disconnect(const WorkerName& name) { workers_.at(name).connection.reset(); }
+
+void Cluster::Expect(const WorkerName& name, const Incarnation& incarnation,
+                     const std::string& slot, const RankId& rank, Moment now) {
+  Worker& worker = workers_[name];
+  worker.name = name;
+  worker.incarnation = incarnation;
+  worker.connected_at = now.wall;
+  worker.heard = now.steady;
+  worker.slots.push_back({slot, rank});
+}
+
+void Cluster::SetDraining(const WorkerName& name, bool draining) {
+  if (draining) {
+    draining_.insert(name);
+  } else {
+    draining_.erase(name);
   }
 }
 
@@ -80,11 +110,19 @@ std::vector<RankId> Cluster::Remove(const WorkerName& name) {
   return ranks;
 }
 
-bool Cluster::Hear(const WorkerName& name, const Incarnation& incarnation, Moment now) {
+bool Cluster::Hear(const WorkerName& name, ConnectionId connection, Moment now) {
   const auto it = workers_.find(name);
-  if (it == workers_.end() || it->second.incarnation != incarnation) return false;
+  if (it == workers_.end() || it->second.connection != connection) return false;
   it->second.heard = now.steady;
   return true;
+}
+
+Cluster::Order Cluster::Take(const WorkerName& name, uint64_t sequence) {
+  Worker& worker = workers_.at(name);
+  if (sequence <= worker.sequence) return Order::kRepeated;
+  if (sequence > worker.sequence + 1) return Order::kGap;
+  worker.sequence = sequence;
+  return Order::kNext;
 }
 
 std::vector<WorkerName> Cluster::SilentSince(absl::Duration deadline) const {
@@ -116,6 +154,7 @@ bool Cluster::Free(const WorkerName& name, const RankId& rank) {
 std::vector<WorkerSlots> Cluster::Slots() const {
   std::vector<WorkerSlots> all;
   for (const auto& [name, worker] : workers_) {
+    if (!worker.connection || IsDraining(name)) continue;
     WorkerSlots slots{name, {}, static_cast<uint32_t>(worker.slots.size())};
     for (const Worker::Slot& slot : worker.slots) {
       if (!slot.occupant) slots.free.push_back(slot.name);
@@ -125,12 +164,14 @@ std::vector<WorkerSlots> Cluster::Slots() const {
   return all;
 }
 
-v1::Worker ViewOf(const Worker& worker) {
+v1::Worker Cluster::ViewOf(const WorkerName& name) const {
+  const Worker& worker = workers_.at(name);
   v1::Worker proto;
   proto.set_name(worker.name.value());
   proto.set_incarnation(worker.incarnation.value());
   proto.set_host(worker.host);
-  proto.set_state(v1::WORKER_STATE_CONNECTED);
+  proto.set_state(worker.connection ? v1::WORKER_STATE_CONNECTED : v1::WORKER_STATE_DISCONNECTED);
+  proto.set_draining(IsDraining(name));
   proto.set_version(worker.version);
   *proto.mutable_connected_at() = ToProto(worker.connected_at);
   for (const Worker::Slot& slot : worker.slots) {

@@ -3,6 +3,7 @@
 #include <compare>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,7 @@ struct RankId {
   friend auto operator<=>(const RankId&, const RankId&) = default;
 };
 
-// A connected agent.
+// An agent that is connected, or may still come back.
 struct Worker {
   struct Slot {
     std::string name;
@@ -33,7 +34,10 @@ struct Worker {
   };
   WorkerName name;
   Incarnation incarnation;
-  ConnectionId connection;
+  // Unset while its connection is broken.
+  std::optional<ConnectionId> connection;
+  // Number of the last message that was heard of it.
+  uint64_t sequence = 0;
   std::string host;
   std::string advertise_address;
   std::string version;
@@ -41,6 +45,8 @@ struct Worker {
   absl::Time connected_at;
   // When it was last heard of, on the steady clock.
   absl::Duration heard;
+
+  bool IsIdle() const;
 };
 
 // Whether an agent can be taken in.
@@ -49,21 +55,32 @@ struct Worker {
 //                       two running ranks share a slot.
 absl::Status CheckRegistration(const v1::Register& registration);
 
-// The connected workers and who runs on their slots. A slot runs one rank, always.
+// The workers and who runs on their slots. A slot runs one rank, always.
 class Cluster {
  public:
-  // nullptr: not connected.
+  // nullptr: not known, or lost.
   const Worker* Find(const WorkerName& name) const;
   const std::map<WorkerName, Worker>& workers() const { return workers_; }
 
-  // Takes in a worker that CheckRegistration accepts and that is not connected, with what it still
-  // runs.
+  // Takes in a worker that CheckRegistration accepts, with what it still runs. Replaces what was known of it.
   void Connect(const v1::Register& registration, ConnectionId connection, Moment now);
+  // Its connection broke; it may come back.
+  void Disconnect(const WorkerName& name);
+  // A worker that an earlier coordinator knew, with one of the ranks that it ran there: it may come back.
+  void Expect(const WorkerName& name, const Incarnation& incarnation, const std::string& slot,
+              const RankId& rank, Moment now);
   // Returns who ran on it.
   std::vector<RankId> Remove(const WorkerName& name);
 
-  // Renews the lease. False: this incarnation is not connected.
-  bool Hear(const WorkerName& name, const Incarnation& incarnation, Moment now);
+  // Whether nothing more is to be started on it.
+  bool IsDraining(const WorkerName& name) const { return draining_.contains(name); }
+  void SetDraining(const WorkerName& name, bool draining);
+
+  // Renews the lease. False: this is not its connection.
+  bool Hear(const WorkerName& name, ConnectionId connection, Moment now);
+  // Whether a message with this number is the next one; notes it then.
+  enum class Order { kNext, kRepeated, kGap };
+  Order Take(const WorkerName& name, uint64_t sequence);
   // Those not heard of since `deadline`, a reading of the steady clock.
   std::vector<WorkerName> SilentSince(absl::Duration deadline) const;
 
@@ -72,13 +89,16 @@ class Cluster {
   // False: it does not run there, as when it has been freed before.
   bool Free(const WorkerName& name, const RankId& rank);
 
+  // Of connected workers that are not being drained.
   std::vector<WorkerSlots> Slots() const;
+
+  // As clients see it. It must be known.
+  v1::Worker ViewOf(const WorkerName& name) const;
 
  private:
   std::map<WorkerName, Worker> workers_;
+  // Known or not.
+  std::set<WorkerName> draining_;
 };
-
-// As clients see it.
-v1::Worker ViewOf(const Worker& worker);
 
 }  // namespace tandem::core

@@ -1,14 +1,28 @@
 #include "server/core/coordinator.h"
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/proto_time.h"
 
 namespace tandem::core {
 
-Effects Coordinator::Restore(std::vector<v1::JobRecord> records, Moment now) {
+Effects Coordinator::Restore(std::vector<v1::JobRecord> records,
+                             const std::vector<WorkerName>& draining, Moment now) {
   now_ = now;
-  for (v1::JobRecord& record : records) Resume(Insert(Job(std::move(record), now)));
+  for (const WorkerName& worker : draining) cluster_.SetDraining(worker, true);
+  std::vector<const v1::Job*> ended;
+  for (v1::JobRecord& record : records) Resume(std::move(record));
+  for (const auto& [sequence, job] : jobs_) {
+    if (job.ended()) ended.push_back(&job.view());
+  }
+  std::stable_sort(ended.begin(), ended.end(), [](const v1::Job* a, const v1::Job* b) {
+    return FromProto(a->ended_at()) < FromProto(b->ended_at());
+  });
+  for (const v1::Job* job : ended) ended_.emplace_back(job->id());
+  ForgetOldJobs();
   schedule_due_ = true;
   return TakeEffects();
 }
@@ -20,7 +34,7 @@ Effects Coordinator::Apply(const Event& event, Moment now) {
 }
 
 Effects Coordinator::TakeEffects() {
-  if (std::exchange(schedule_due_, false)) ScheduleJobs();
+  if (std::exchange(schedule_due_, false)) PlaceJobs();
   for (const JobId& id : std::exchange(changed_, {})) effects_.push_back(JobChanged{id});
   return std::exchange(effects_, {});
 }
@@ -34,17 +48,54 @@ Job& Coordinator::Insert(Job job) {
   return jobs_.emplace(sequence, std::move(job)).first->second;
 }
 
-void Coordinator::Resume(Job& job) {
-  if (job.Requeue(now_)) {
-    queue_.insert(job.sequence());
-    Say(absl::LogSeverity::kInfo,
-        absl::StrCat("job ", job.id().value(),
-                     " is queued again: the coordinator was restarted during attempt ",
-                     job.attempt().value()));
-  } else if (!job.FinishCancel(now_)) {
-    return;
-  }
+void Coordinator::Resume(v1::JobRecord record) {
+  std::optional<Attempt> attempt;
+  if (record.has_start()) attempt.emplace(record, options_, now_);
+  Job& job = Insert(Job(std::move(record), now_));
+  if (job.ended() || job.state() == v1::JOB_STATE_QUEUED) return;
+  if (attempt) return Adopt(job, *std::move(attempt));
+  if (job.FinishCancel(now_)) return Persist(job);
+  if (job.HasCause()) return ConcludeFailure(job);
+  job.SetPlannedEnd(v1::CAUSE_CODE_COORDINATOR_RESTARTED,
+                    "the coordinator was restarted while the ranks were being prepared", now_);
+  job.Requeue(now_);
+  queue_.insert(job.sequence());
   Persist(job);
+}
+
+void Coordinator::Adopt(Job& job, Attempt attempt) {
+  Run& run = runs_.emplace(job.id(), Run{job, std::move(attempt)}).first->second;
+  for (const Rank rank : run.attempt.Present()) {
+    const v1::RankStatus& status = job.view().ranks(static_cast<int>(rank.value()));
+    cluster_.Expect(WorkerName(status.worker()), run.attempt.incarnation(rank), status.slot(),
+                    {job.id(), job.attempt(), rank}, now_);
+  }
+  Say(absl::LogSeverity::kInfo,
+      absl::StrCat("job ", job.id().value(), " goes on with attempt ", job.attempt().value(),
+                   " when its workers connect again"));
+  if (job.state() == v1::JOB_STATE_CANCELLING || job.HasCause()) {
+    EndAttempt(run, "the attempt was being ended when the coordinator was restarted");
+  } else if (job.EndIsPlanned()) {
+    run.attempt.SetPausing(now_);
+  }
+}
+
+void Coordinator::NoteEnd(const Job& job) {
+  ended_.push_back(job.id());
+  ForgetOldJobs();
+}
+
+void Coordinator::ForgetOldJobs() {
+  while (ended_.size() > options_.kept_jobs) {
+    const JobId id = ended_.front();
+    ended_.pop_front();
+    const uint64_t sequence = sequences_.at(id);
+    request_ids_.erase(jobs_.at(sequence).request_id());
+    sequences_.erase(id);
+    jobs_.erase(sequence);
+    changed_.erase(id);
+    effects_.push_back(ForgetJob{id});
+  }
 }
 
 void Coordinator::On(const JobSubmitted& event) {
@@ -77,30 +128,27 @@ void Coordinator::On(const CancelRequested& event) {
   queue_.erase(job.sequence());
   schedule_due_ = true;
   const auto run = runs_.find(event.id);
-  if (run != runs_.end()) EndAttempt(run->second, "the job was cancelled");
+  if (run != runs_.end()) return EndAttempt(run->second, "the job was cancelled");
+  NoteEnd(job);
+}
+
+void Coordinator::On(const ResizeRequested& event) {
+  if (!CheckResize(event.id, event.min_workers, event.max_workers).ok()) return;
+  Job& job = jobs_.at(sequences_.at(event.id));
+  job.SetBounds(event.min_workers, event.max_workers);
+  Persist(job);
+  schedule_due_ = true;
+  const auto run = runs_.find(event.id);
+  // To one that is too small the scheduler gives more when there is more.
+  if (run == runs_.end() || job.view().world_size() <= event.max_workers) return;
+  PauseAttempt(run->second, v1::CAUSE_CODE_RESIZED,
+               absl::StrCat("it was asked to go on with ", event.max_workers, " workers"));
 }
 
 void Coordinator::On(const TimePassed&) {
   LoseSilentWorkers();
   EndOverdue();
-}
-
-void Coordinator::ScheduleJobs() {
-  std::vector<Demand> queue;
-  for (const uint64_t sequence : queue_) {
-    const Job& job = jobs_.at(sequence);
-    queue.push_back({job.id(), job.view().world_size()});
-  }
-  const Schedule schedule = ScheduleQueue(cluster_.Slots(), queue);
-  for (const Schedule::Start& start : schedule.starts) {
-    StartAttempt(jobs_.at(sequences_.at(start.job)), start.ranks);
-  }
-  for (const Schedule::Wait& wait : schedule.waits) {
-    Job& job = jobs_.at(sequences_.at(wait.job));
-    if (!job.SetWaitingReason(wait.reason)) continue;
-    Changed(job);
-    Say(absl::LogSeverity::kInfo, absl::StrCat("job ", wait.job.value(), " ", wait.reason));
-  }
+  schedule_due_ = schedule_due_ || !queue_.empty() || !runs_.empty();
 }
 
 const Job* Coordinator::Find(const JobId& id) const {
@@ -126,8 +174,32 @@ std::vector<const v1::Job*> Coordinator::Jobs() const {
 
 std::vector<v1::Worker> Coordinator::Workers() const {
   std::vector<v1::Worker> workers;
-  for (const auto& [name, worker] : cluster_.workers()) workers.push_back(ViewOf(worker));
+  for (const auto& [name, worker] : cluster_.workers()) workers.push_back(cluster_.ViewOf(name));
   return workers;
+}
+
+absl::Status Coordinator::CheckResize(const JobId& id, uint32_t min, uint32_t max) const {
+  const Job* job = Find(id);
+  if (job == nullptr) return absl::NotFoundError(absl::StrCat("there is no job ", id.value()));
+  const uint32_t logical_ranks = job->view().logical_ranks();
+  if (min < 1 || min > max || max > logical_ranks) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("job ", id.value(), " can have from 1 to ", logical_ranks,
+                     " workers, one for each of its logical ranks; ", min,
+                     min == max ? std::string() : absl::StrCat(" to ", max), " was asked for"));
+  }
+  if (job->ended()) {
+    return absl::FailedPreconditionError(absl::StrCat("job ", id.value(), " has already ended"));
+  }
+  if (job->SavesCheckpoints() || job->state() == v1::JOB_STATE_QUEUED) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "job ", id.value(),
+      " runs and has no 'checkpoint' in its specification: it would have to begin anew"));
+}
+
+absl::Status Coordinator::CheckDrain(const WorkerName& name) const {
+  if (cluster_.Find(name) != nullptr || cluster_.IsDraining(name)) return absl::OkStatus();
+  return absl::NotFoundError(absl::StrCat("there is no worker ", name.value()));
 }
 
 absl::Status Coordinator::CheckCancel(const JobId& id) const {
@@ -137,29 +209,29 @@ absl::Status Coordinator::CheckCancel(const JobId& id) const {
   return absl::FailedPreconditionError(absl::StrCat("job ", id.value(), " has already ended"));
 }
 
-bool Coordinator::IsCurrentAttempt(const JobId& id, AttemptNumber attempt) const {
-  const Job* job = Find(id);
-  return job != nullptr && attempt != AttemptNumber(0) && job->attempt() == attempt;
-}
-
 void Coordinator::Persist(const Job& job) {
-  effects_.push_back(PersistJob{job.Record()});
+  PersistJob persist{job.Record()};
+  const auto run = runs_.find(job.id());
+  if (run != runs_.end()) run->second.attempt.WriteTo(&persist.record);
+  effects_.push_back(std::move(persist));
   Changed(job);
 }
 
+// What a worker misses while it is not connected, Instruct tells it later.
 void Coordinator::Send(const WorkerName& worker, v1::CoordinatorToWorker message) {
   const Worker* to = cluster_.Find(worker);
-  if (to == nullptr) return;
-  effects_.push_back(SendToWorker{worker, to->connection, std::move(message)});
+  if (to == nullptr || !to->connection) return;
+  effects_.push_back(SendToWorker{worker, *to->connection, std::move(message)});
 }
 
 void Coordinator::SendAbort(const WorkerName& worker, const JobId& job, AttemptNumber attempt,
-                            absl::string_view reason) {
+                            absl::string_view reason, bool print_stacks) {
   v1::CoordinatorToWorker message;
   v1::Abort& abort = *message.mutable_abort();
   abort.set_job_id(job.value());
   abort.set_attempt(attempt.value());
   abort.set_reason(std::string(reason));
+  abort.set_print_stacks(print_stacks);
   Send(worker, std::move(message));
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <set>
@@ -33,9 +34,11 @@ class Coordinator {
   Coordinator(const Coordinator&) = delete;
   Coordinator& operator=(const Coordinator&) = delete;
 
-  // Takes over the jobs of an earlier coordinator; at most once, before the first event. Jobs that
-  // ran are queued again under a higher attempt number, since their workers have to connect anew.
-  Effects Restore(std::vector<v1::JobRecord> records, Moment now);
+  // Takes over the jobs of an earlier coordinator, and the workers that were being drained; at most
+  // once, before the first event. Attempts that trained go on: their workers are expected back within
+  // the lease. Those that were still preparing are queued again.
+  Effects Restore(std::vector<v1::JobRecord> records, const std::vector<WorkerName>& draining,
+                  Moment now);
 
   Effects Apply(const Event& event, Moment now);
 
@@ -52,10 +55,14 @@ class Coordinator {
   //   NotFound            no such job.
   //   FailedPrecondition  it has already ended.
   absl::Status CheckCancel(const JobId& id) const;
-
-  // False for what an older attempt, or one of an unknown job, still says; true for the last one of
-  // a job that has ended. Fences log lines.
-  bool IsCurrentAttempt(const JobId& id, AttemptNumber attempt) const;
+  // Whether ResizeRequested would be heeded.
+  //   NotFound            no such job.
+  //   InvalidArgument     not 1 <= min <= max <= the job's logical ranks.
+  //   FailedPrecondition  it has ended, or it trains and has no checkpoint to go on from.
+  absl::Status CheckResize(const JobId& id, uint32_t min, uint32_t max) const;
+  // Whether DrainRequested would be heeded.
+  //   NotFound  no worker of this name is known.
+  absl::Status CheckDrain(const WorkerName& name) const;
 
  private:
   // An attempt that is not over, and its job.
@@ -68,32 +75,54 @@ class Coordinator {
   void On(const JobSubmitted& event);
   void On(const JobWithdrawn& event);
   void On(const CancelRequested& event);
+  void On(const ResizeRequested& event);
   void On(const TimePassed& event);
   const Job* Find(const JobId& id) const;
   Job& Insert(Job job);
-  void Resume(Job& job);
-  void ScheduleJobs();
+  // It goes on as its record says.
+  void Resume(v1::JobRecord record);
+  void Adopt(Job& job, Attempt attempt);
+  void NoteEnd(const Job& job);
+  void ForgetOldJobs();
   Effects TakeEffects();
+
+  // Scheduling: coordinator_schedule.cc
+  void PlaceJobs();
+  Holding HoldingOf(const Run& run) const;
+  bool AllConnected(const Run& run) const;
 
   // Workers: coordinator_workers.cc
   void On(const WorkerConnected& event);
   void On(const WorkerDisconnected& event);
   void On(const WorkerMessage& event);
+  void On(const DrainRequested& event);
+  void Hear(const WorkerName& worker, const v1::WorkerToCoordinator& message);
   absl::Status CheckConnect(const v1::Register& registration) const;
-  void ReplaceConnection(const Worker& worker);
   void AbortStale(const v1::Register& registration);
+  // The same agent is there again: repeats what its ranks should do, and finds out who is missing.
+  void TakeUp(const v1::Register& registration);
+  void TakeUp(Run& run, const v1::Register& registration);
   void LoseWorker(const WorkerName& name, absl::string_view why);
   void LoseSilentWorkers();
 
   // Attempts: coordinator_attempts.cc
   void StartAttempt(Job& job, const std::vector<Placement>& places);
-  void SendPrepare(const Job& job);
   void StartTraining(Run& run);
+  // The job goes on in another attempt; this one saves before it ends, if it has got that far.
+  void PauseAttempt(Run& run, v1::CauseCode code, const std::string& why);
   void Fail(Run& run, v1::Cause cause);
-  void EndAttempt(Run& run, absl::string_view reason);
+  void EndAttempt(Run& run, absl::string_view reason, bool print_stacks = false);
+  // All its processes are gone, or none answers. `run` is no more when this returns.
   void Conclude(Run& run);
+  void ConcludeFailure(Job& job);
   void EndOverdue();
   void EndOverdue(Run& run);
+  void EndHung(Run& run);
+  // What the ranks of this attempt on this worker should be doing.
+  void Instruct(const Run& run, const WorkerName& worker);
+  void SendPrepare(const Run& run, const WorkerName& worker);
+  void SendStart(const Run& run, const WorkerName& worker);
+  void SendPause(const Run& run, const WorkerName& worker);
 
   // What workers say about ranks: coordinator_ranks.cc
   void OnHeartbeat(const WorkerName& worker, const v1::Heartbeat& heartbeat);
@@ -101,7 +130,9 @@ class Coordinator {
   void OnReport(const WorkerName& worker, const v1::RankReport& report);
   void OnProgress(Run& run, const v1::RankProgress& progress);
   void OnFinished(Run& run, Rank rank, const v1::RankFinished& finished);
+  void OnPaused(Run& run, Rank rank, const v1::RankPaused& paused);
   void OnFailure(Run& run, Rank rank, const v1::RankFailure& failure);
+  void OnLog(const v1::RankLog& log);
   void OnExited(const WorkerName& worker, const v1::RankExited& exit);
   void JudgeExit(Run& run, const v1::RankExited& exit);
   // nullptr: that attempt is not live.
@@ -115,7 +146,7 @@ class Coordinator {
   void Changed(const Job& job) { changed_.insert(job.id()); }
   void Send(const WorkerName& worker, v1::CoordinatorToWorker message);
   void SendAbort(const WorkerName& worker, const JobId& job, AttemptNumber attempt,
-                 absl::string_view reason);
+                 absl::string_view reason, bool print_stacks = false);
   void Say(absl::LogSeverity severity, std::string text);
 
   const Options options_;
@@ -123,6 +154,8 @@ class Coordinator {
   std::map<JobId, uint64_t> sequences_;
   std::map<std::string, JobId, std::less<>> request_ids_;
   std::set<uint64_t> queue_;
+  // Those that have ended, in that order.
+  std::deque<JobId> ended_;
   std::map<JobId, Run> runs_;
   Cluster cluster_;
   uint64_t last_sequence_ = 0;

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/proto_time.h"
 #include "server/core/cause.h"
 #include "server/core/coordinator.h"
 
@@ -12,86 +13,119 @@ namespace tandem::core {
 void Coordinator::StartAttempt(Job& job, const std::vector<Placement>& places) {
   if (!job.StartAttempt(places, now_)) return;
   queue_.erase(job.sequence());
-  runs_.emplace(job.id(), Run{job, Attempt(job.attempt(), places, options_, now_)});
+  std::vector<Incarnation> incarnations;
   for (uint32_t rank = 0; rank < places.size(); ++rank) {
     cluster_.Occupy(places[rank], {job.id(), job.attempt(), Rank(rank)});
+    incarnations.push_back(cluster_.Find(places[rank].worker)->incarnation);
   }
+  const Run& run =
+      runs_.emplace(job.id(),
+                    Run{job, Attempt(job.attempt(), places, incarnations, options_, now_)})
+          .first->second;
   Persist(job);
   effects_.push_back(AttemptStarted{job.id()});
-  SendPrepare(job);
-}
-
-void Coordinator::SendPrepare(const Job& job) {
-  std::map<WorkerName, v1::CoordinatorToWorker> messages;
-  for (const v1::RankStatus& rank : job.view().ranks()) {
-    v1::PrepareRanks& prepare = *messages[WorkerName(rank.worker())].mutable_prepare_ranks();
-    v1::RankPlacement& placement = *prepare.add_ranks();
-    placement.set_rank(rank.rank());
-    placement.set_slot(rank.slot());
-  }
-  for (auto& [worker, message] : messages) {
-    v1::PrepareRanks& prepare = *message.mutable_prepare_ranks();
-    prepare.set_job_id(job.id().value());
-    prepare.set_attempt(job.attempt().value());
-    prepare.set_world_size(job.view().world_size());
-    *prepare.mutable_spec() = job.view().spec();
-    Send(worker, std::move(message));
-  }
+  for (const WorkerName& worker : run.attempt.Workers()) Instruct(run, worker);
 }
 
 void Coordinator::StartTraining(Run& run) {
-  const v1::Prepared& meeting_point = run.attempt.meeting_point();
-  if (!run.attempt.SetRunning() || !run.job.Run(meeting_point, now_)) return;
-  Persist(run.job);
-  effects_.push_back(RendezvousMeasured{run.attempt.Age(now_)});
-  v1::CoordinatorToWorker message;
-  v1::Start& start = *message.mutable_start_ranks()->mutable_start();
+  const v1::Prepared& meeting_point = run.attempt.prepared(Rank(0));
+  v1::Start start;
   start.set_job_id(run.job.id().value());
   start.set_attempt(run.attempt.number().value());
   start.set_master_address(
       cluster_.Find(WorkerName(run.job.view().ranks(0).worker()))->advertise_address);
   start.set_master_port(meeting_point.master_port());
   start.set_nccl_unique_id(meeting_point.nccl_unique_id());
-  for (const WorkerName& worker : run.attempt.Workers()) Send(worker, message);
+  if (!run.attempt.SetRunning(start, HangTimeoutOf(run.job.view().spec()), now_)) return;
+  if (!run.job.Run(meeting_point, now_)) return;
+  Persist(run.job);
+  effects_.push_back(RendezvousMeasured{run.attempt.Age(now_)});
+  for (const WorkerName& worker : run.attempt.Workers()) Instruct(run, worker);
+}
+
+void Coordinator::PauseAttempt(Run& run, v1::CauseCode code, const std::string& why) {
+  if (run.attempt.state() == Attempt::State::kPreparing) {
+    run.job.SetPlannedEnd(code, why, now_);
+    EndAttempt(run, why);
+  } else if (run.attempt.SetPausing(now_)) {
+    run.job.SetPlannedEnd(code, why, now_);
+    for (const WorkerName& worker : run.attempt.Workers()) SendPause(run, worker);
+  } else {
+    return;
+  }
+  Persist(run.job);
+  Say(absl::LogSeverity::kInfo,
+      absl::StrCat("job ", run.job.id().value(), ": attempt ", run.attempt.number().value(),
+                   " is paused: ", why));
 }
 
 void Coordinator::Fail(Run& run, v1::Cause cause) {
+  const bool hung = cause.code() == v1::CAUSE_CODE_HUNG;
   const std::string message = cause.message();
-  if (run.job.SetCause(std::move(cause), now_)) Changed(run.job);
-  EndAttempt(run, message);
+  if (run.job.SetCause(std::move(cause), now_)) Persist(run.job);
+  EndAttempt(run, message, hung);
 }
 
-void Coordinator::EndAttempt(Run& run, absl::string_view reason) {
+void Coordinator::EndAttempt(Run& run, absl::string_view reason, bool print_stacks) {
   if (!run.attempt.SetEnding(now_)) return;
   for (const WorkerName& worker : run.attempt.Workers()) {
-    SendAbort(worker, run.job.id(), run.attempt.number(), reason);
+    SendAbort(worker, run.job.id(), run.attempt.number(), reason, print_stacks);
   }
 }
 
-// `run` is no more when this returns.
 void Coordinator::Conclude(Run& run) {
   Job& job = run.job;
+  const bool finished = run.attempt.AllFinished();
+  const std::string digest = finished ? run.attempt.digest() : "";
+  runs_.erase(job.id());
+  schedule_due_ = true;
   if (job.FinishCancel(now_)) {
     Say(absl::LogSeverity::kInfo, absl::StrCat("job ", job.id().value(), " was cancelled"));
   } else if (job.HasCause()) {
-    job.Fail(now_);
-    effects_.push_back(AttemptFailed{job.view().cause().code()});
-    Say(absl::LogSeverity::kWarning,
-        absl::StrCat("job ", job.id().value(), " failed: ", job.view().cause().message()));
-  } else {
-    job.Succeed(run.attempt.digest(), now_);
+    return ConcludeFailure(job);
+  } else if (finished) {
+    job.Succeed(digest, now_);
     Say(absl::LogSeverity::kInfo, absl::StrCat("job ", job.id().value(), " succeeded"));
+  } else {
+    job.Requeue(now_);
+    queue_.insert(job.sequence());
+    effects_.push_back(AttemptFailed{job.view().attempts().rbegin()->cause().code()});
   }
   Persist(job);
-  runs_.erase(job.id());
+  if (job.ended()) NoteEnd(job);
+}
+
+void Coordinator::ConcludeFailure(Job& job) {
+  const std::string& why = job.view().cause().message();
+  const std::string name = absl::StrCat("job ", job.id().value());
+  effects_.push_back(AttemptFailed{job.view().cause().code()});
+  if (job.Retry(now_)) {
+    queue_.insert(job.sequence());
+    Say(absl::LogSeverity::kWarning,
+        absl::StrCat(name, ": attempt ", job.attempt().value(), " failed and is followed by another (",
+                     job.view().failures(), " of ", job.view().spec().restart().max(), "): ", why));
+    return Persist(job);
+  }
+  job.Fail(now_);
+  Say(absl::LogSeverity::kWarning, absl::StrCat(name, " failed: ", why));
+  Persist(job);
+  NoteEnd(job);
 }
 
 void Coordinator::EndOverdue() {
-  std::vector<JobId> overdue;
+  std::vector<JobId> live, overdue;
   for (const auto& [id, run] : runs_) {
-    if (run.attempt.deadline() <= now_.steady) overdue.push_back(id);
+    (run.attempt.deadline() <= now_.steady ? overdue : live).push_back(id);
   }
+  for (const JobId& id : live) EndHung(runs_.at(id));
   for (const JobId& id : overdue) EndOverdue(runs_.at(id));
+}
+
+// While a worker is not connected, where its ranks are is not known.
+void Coordinator::EndHung(Run& run) {
+  if (!run.attempt.Trains() || !AllConnected(run)) return;
+  std::optional<v1::Cause> cause = run.attempt.hang_watch()->Check(now_);
+  if (cause) Fail(run, *std::move(cause));
 }
 
 void Coordinator::EndOverdue(Run& run) {
@@ -102,6 +136,10 @@ void Coordinator::EndOverdue(Run& run) {
       missing.push_back(&ranks[static_cast<int>(rank.value())]);
     }
     return Fail(run, PrepareTimedOut(missing, ranks.size(), options_.prepare_timeout));
+  }
+  if (run.attempt.state() == Attempt::State::kPausing) {
+    return EndAttempt(run, absl::StrCat("it did not pause within ",
+                                        absl::FormatDuration(options_.pause_timeout)));
   }
   Say(absl::LogSeverity::kWarning,
       absl::StrCat("job ", run.job.id().value(), ": ", run.attempt.Present().size(),

@@ -22,7 +22,7 @@ const v1::RankStatus& StatusOf(const Job& job, Rank rank) {
   return job.view().ranks(static_cast<int>(rank.value()));
 }
 
-// Of a rank that has finished. Its agent may have had to force it.
+// Of a rank that has finished or paused. Its agent may have had to force it.
 bool EndedAsItShould(const v1::RankExited& exit) {
   const bool clean = exit.exit_code() == 0 && exit.signal() == 0;
   return clean || exit.aborted() || exit.signal() == SIGTERM || exit.signal() == SIGKILL;
@@ -50,7 +50,9 @@ void Coordinator::OnHeartbeat(const WorkerName& worker, const v1::Heartbeat& hea
     Run* run = FindRun(worker, position);
     if (run == nullptr) continue;
     const Rank rank(position.rank());
-    const bool moved = run->job.SetPosition(rank, position.step(), position.phase());
+    bool moved = run->job.SetPosition(rank, position.step(), position.phase());
+    moved = run->job.SetProcessState(rank, position.process()) || moved;
+    if (HangWatch* watch = run->attempt.hang_watch()) watch->Observe(rank, position, now_);
     const bool rated = rank == Rank(0) && run->job.RefreshRate(now_);
     if (moved || rated) Changed(run->job);
   }
@@ -70,7 +72,13 @@ void Coordinator::OnPrepared(const WorkerName& worker, const v1::RankPrepared& p
     return Fail(*run, NoMasterPort(StatusOf(run->job, rank)));
   }
   run->attempt.SetPrepared(rank, prepared.prepared());
-  if (run->attempt.AllPrepared()) StartTraining(*run);
+  if (!run->attempt.AllPrepared()) return;
+  if (const auto other = run->attempt.BeginningElsewhere()) {
+    return Fail(*run, BeginsElsewhere(StatusOf(run->job, *other),
+                                      run->attempt.prepared(*other).steps_done(),
+                                      run->attempt.prepared(Rank(0)).steps_done()));
+  }
+  StartTraining(*run);
 }
 
 void Coordinator::OnReport(const WorkerName& worker, const v1::RankReport& report) {
@@ -81,10 +89,14 @@ void Coordinator::OnReport(const WorkerName& worker, const v1::RankReport& repor
   if (run->attempt.state() == Attempt::State::kPreparing) return;
   if (report.has_progress() && rank == Rank(0)) return OnProgress(*run, report.progress());
   if (report.has_finished()) return OnFinished(*run, rank, report.finished());
+  if (report.has_paused()) return OnPaused(*run, rank, report.paused());
 }
 
 void Coordinator::OnProgress(Run& run, const v1::RankProgress& progress) {
+  const bool begins = run.job.view().first_step() == 0;
   const bool saved = run.job.AddProgress(progress, now_);
+  const bool has_begun = begins && run.job.view().first_step() > 0;
+  if (has_begun && run.job.Pause()) effects_.push_back(PauseMeasured{*run.job.Pause()});
   StepsDone done{static_cast<uint64_t>(progress.samples_size()), 0};
   for (const v1::StepSample& sample : progress.samples()) done.samples += sample.count();
   effects_.push_back(RecordHistory{run.job.id(), progress});
@@ -98,10 +110,23 @@ void Coordinator::OnProgress(Run& run, const v1::RankProgress& progress) {
 
 void Coordinator::OnFinished(Run& run, Rank rank, const v1::RankFinished& finished) {
   run.attempt.SetFinished(rank, finished.parameter_digest());
-  if (run.attempt.state() != Attempt::State::kRunning || !run.attempt.AllFinished()) return;
+  Persist(run.job);
+  if (!run.attempt.Trains() || !run.attempt.AllFinished()) return;
   if (const auto deviating = run.attempt.Deviating()) {
     Fail(run, DigestsDiffer(StatusOf(run.job, *deviating)));
   }
+}
+
+void Coordinator::OnPaused(Run& run, Rank rank, const v1::RankPaused& paused) {
+  run.attempt.SetPaused(rank, paused.step());
+  Persist(run.job);
+}
+
+// Lines of the last attempt of a job that has ended, too.
+void Coordinator::OnLog(const v1::RankLog& log) {
+  const Job* job = Find(JobId(log.job_id()));
+  if (job == nullptr || log.attempt() == 0) return;
+  if (job->attempt() == AttemptNumber(log.attempt())) effects_.push_back(AppendLogs{log});
 }
 
 void Coordinator::OnFailure(Run& run, Rank rank, const v1::RankFailure& failure) {
@@ -121,12 +146,14 @@ void Coordinator::OnExited(const WorkerName& worker, const v1::RankExited& exit)
   run->attempt.SetGone(rank);
   JudgeExit(*run, exit);
   run->job.AddLastLines(exit);
-  if (run->attempt.AllGone()) Conclude(*run);
+  if (run->attempt.AllGone()) return Conclude(*run);
+  Persist(run->job);
 }
 
 void Coordinator::JudgeExit(Run& run, const v1::RankExited& exit) {
   const Rank rank(exit.rank());
-  if (run.attempt.Finished(rank) && EndedAsItShould(exit)) return;
+  const bool done = run.attempt.Finished(rank) || run.attempt.Paused(rank);
+  if (done && EndedAsItShould(exit)) return;
   // The agent itself goes away: that is nobody's order and no error of the rank.
   const bool agent_leaves = exit.failure().code() == v1::CAUSE_CODE_WORKER_LOST;
   if (exit.has_failure() && !agent_leaves) return OnFailure(run, rank, exit.failure());

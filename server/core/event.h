@@ -64,7 +64,8 @@ struct WorkerDisconnected {
 // Anything but register. What comes twice, by its sequence number, is ignored the second time.
 struct WorkerMessage {
   WorkerName worker;
-  Incarnation incarnation;
+  // Ignored when another one has replaced it.
+  ConnectionId connection;
   v1::WorkerToCoordinator message;
 };
 

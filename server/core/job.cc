@@ -24,7 +24,10 @@ v1::Receipt ReceiptBeforeTheFirstStep(const v1::JobSpec& spec) {
 }  // namespace
 
 Job::Job(uint64_t sequence, const JobSubmitted& submission, Moment now)
-    : sequence_(sequence), request_id_(submission.request_id), submitted_(now.steady) {
+    : sequence_(sequence),
+      request_id_(submission.request_id),
+      submitted_(now.steady),
+      queued_(now.steady) {
   view_.set_id(submission.id.value());
   view_.set_name(submission.spec.name());
   view_.set_state(v1::JOB_STATE_QUEUED);
@@ -39,7 +42,12 @@ Job::Job(v1::JobRecord record, Moment now)
     : sequence_(record.sequence()),
       request_id_(record.request_id()),
       view_(std::move(*record.mutable_job())),
-      submitted_(now.steady - (now.wall - FromProto(view_.submitted_at()))) {}
+      submitted_(now.steady - (now.wall - FromProto(view_.submitted_at()))),
+      queued_(now.steady),
+      resumes_(view_.attempt() > 0) {
+  // An older coordinator kept no list of attempts.
+  if (view_.attempt() > 0 && view_.attempts().empty()) AddAttempt(now);
+}
 
 v1::JobRecord Job::Record() const {
   v1::JobRecord record;
@@ -67,15 +75,16 @@ bool Job::Move(std::initializer_list<v1::JobState> from, v1::JobState to) {
 bool Job::End(std::initializer_list<v1::JobState> from, v1::JobState to, Moment now) {
   if (!Move(from, to)) return false;
   view_.clear_steps_per_second();
-  // That it had to start again does not say how it ended.
-  if (view_.cause().code() == v1::CAUSE_CODE_COORDINATOR_RESTARTED) view_.clear_cause();
+  view_.clear_restart_at();
   *view_.mutable_ended_at() = ToProto(now.wall);
+  CloseAttempt(now);
   return true;
 }
 
 bool Job::StartAttempt(const std::vector<Placement>& places, Moment now) {
   if (!Move({v1::JOB_STATE_QUEUED}, v1::JOB_STATE_PREPARING)) return false;
   view_.set_attempt(view_.attempt() + 1);
+  view_.set_world_size(static_cast<uint32_t>(places.size()));
   view_.clear_step();
   view_.clear_first_step();
   view_.clear_epoch();
@@ -87,7 +96,9 @@ bool Job::StartAttempt(const std::vector<Placement>& places, Moment now) {
   *view_.mutable_receipt() = ReceiptBeforeTheFirstStep(view_.spec());
   rate_ = {};
   saved_ = false;
+  view_.clear_restart_at();
   *view_.mutable_started_at() = ToProto(now.wall);
+  AddAttempt(now);
   for (uint32_t rank = 0; rank < places.size(); ++rank) {
     const LogicalRange range =
         LogicalRangeOf(Rank(rank), view_.world_size(), view_.logical_ranks());
@@ -100,11 +111,6 @@ bool Job::StartAttempt(const std::vector<Placement>& places, Moment now) {
     status.set_logical_end(range.end);
   }
   return true;
-}
-
-bool Job::Requeue(Moment now) {
-  SetCause(CoordinatorRestarted(attempt()), now);
-  return Move({v1::JOB_STATE_PREPARING, v1::JOB_STATE_RUNNING}, v1::JOB_STATE_QUEUED);
 }
 
 bool Job::Run(const v1::Prepared& meeting_point, Moment now) {
@@ -123,6 +129,8 @@ bool Job::Run(const v1::Prepared& meeting_point, Moment now) {
 bool Job::Succeed(const std::string& digest, Moment now) {
   if (!End({v1::JOB_STATE_RUNNING}, v1::JOB_STATE_SUCCEEDED, now)) return false;
   view_.set_parameter_digest(digest);
+  // That it had to be started again does not say how it ended; the attempts tell.
+  view_.clear_cause();
   return true;
 }
 
@@ -160,6 +168,12 @@ void Job::AddLastLines(const v1::RankExited& exit) {
 bool Job::SetWaitingReason(const std::string& reason) {
   if (view_.waiting_reason() == reason) return false;
   view_.set_waiting_reason(reason);
+  return true;
+}
+
+bool Job::SetProcessState(Rank rank, v1::ProcessState state) {
+  if (Status(rank).process() == state) return false;
+  Status(rank).set_process(state);
   return true;
 }
 

@@ -26,7 +26,7 @@ bool Job::AddProgress(const v1::RankProgress& progress, Moment now) {
 
 void Job::AddSamples(const google::protobuf::RepeatedPtrField<v1::StepSample>& samples,
                      Moment now) {
-  if (view_.first_step() == 0) view_.set_first_step(samples.begin()->step());
+  if (view_.first_step() == 0) NoteFirstStep(samples.begin()->step(), now);
   if (!view_.has_time_to_first_step()) {
     *view_.mutable_time_to_first_step() = ToProto(now.steady - submitted_);
   }
@@ -39,6 +39,8 @@ void Job::AddSamples(const google::protobuf::RepeatedPtrField<v1::StepSample>& s
     }
     Extend(view_.mutable_receipt(), sample);
   }
+  Current().set_last_step(view_.step());
+  last_step_ = now.steady;
   rate_.Add(now.steady, static_cast<uint64_t>(samples.size()));
   RefreshRate(now);
 }
@@ -47,6 +49,8 @@ void Job::AddSamples(const google::protobuf::RepeatedPtrField<v1::StepSample>& s
 bool Job::SetCheckpoint(const v1::CheckpointFile& file) {
   if (saved_ && file.step() <= view_.checkpoint().step()) return false;
   saved_ = true;
+  // Where it gets ahead, it may fail as often again.
+  if (file.step() > view_.checkpoint().step()) view_.clear_failures();
   *view_.mutable_checkpoint() = file;
   return true;
 }

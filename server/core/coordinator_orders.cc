@@ -1,0 +1,52 @@
+// The part of the Coordinator that tells workers what the ranks of an attempt should do. Each order may be
+// given more than once.
+
+#include <utility>
+
+#include "server/core/coordinator.h"
+
+namespace tandem::core {
+
+void Coordinator::Instruct(const Run& run, const WorkerName& worker) {
+  switch (run.attempt.state()) {
+    case Attempt::State::kPreparing:
+      return SendPrepare(run, worker);
+    case Attempt::State::kRunning:
+      return SendStart(run, worker);
+    case Attempt::State::kPausing:
+      SendStart(run, worker);
+      return SendPause(run, worker);
+    case Attempt::State::kEnding:
+      return SendAbort(worker, run.job.id(), run.attempt.number(), "the attempt is being ended");
+  }
+}
+
+void Coordinator::SendPrepare(const Run& run, const WorkerName& worker) {
+  v1::CoordinatorToWorker message;
+  v1::PrepareRanks& prepare = *message.mutable_prepare_ranks();
+  prepare.set_job_id(run.job.id().value());
+  prepare.set_attempt(run.attempt.number().value());
+  prepare.set_world_size(run.job.view().world_size());
+  *prepare.mutable_spec() = run.job.view().spec();
+  for (const Rank rank : run.attempt.PresentOn(worker)) {
+    v1::RankPlacement& placement = *prepare.add_ranks();
+    placement.set_rank(rank.value());
+    placement.set_slot(run.job.view().ranks(static_cast<int>(rank.value())).slot());
+  }
+  Send(worker, std::move(message));
+}
+
+void Coordinator::SendStart(const Run& run, const WorkerName& worker) {
+  v1::CoordinatorToWorker message;
+  *message.mutable_start_ranks()->mutable_start() = run.attempt.start();
+  Send(worker, std::move(message));
+}
+
+void Coordinator::SendPause(const Run& run, const WorkerName& worker) {
+  v1::CoordinatorToWorker message;
+  message.mutable_pause_ranks()->set_job_id(run.job.id().value());
+  message.mutable_pause_ranks()->set_attempt(run.attempt.number().value());
+  Send(worker, std::move(message));
+}
+
+}  // namespace tandem::core
