@@ -9,6 +9,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 const WorkerName kName("a");
 const Moment kNow{absl::FromUnixSeconds(1), absl::Seconds(100)};
@@ -63,14 +64,41 @@ TEST(Cluster, Connect_WithRunningRank_ItsSlotIsBusyUntilFreedByThatRank) {
   EXPECT_THAT(cluster.Slots().at(0).free, ElementsAre("cpu:0", "cpu:1"));
 }
 
-TEST(Cluster, SilentSince_HeardByItsOwnIncarnationOnly_Renews) {
+TEST(Cluster, SilentSince_HeardOverItsOwnConnectionOnly_Renews) {
   Cluster cluster;
   cluster.Connect(TwoSlots(), ConnectionId(1), kNow);
   const Moment later{kNow.wall, kNow.steady + absl::Seconds(5)};
-  EXPECT_FALSE(cluster.Hear(kName, Incarnation("second"), later));
+  EXPECT_FALSE(cluster.Hear(kName, ConnectionId(2), later));
   EXPECT_THAT(cluster.SilentSince(kNow.steady), ElementsAre(kName));
-  EXPECT_TRUE(cluster.Hear(kName, Incarnation("first"), later));
+  EXPECT_TRUE(cluster.Hear(kName, ConnectionId(1), later));
   EXPECT_THAT(cluster.SilentSince(kNow.steady), IsEmpty());
+}
+
+TEST(Cluster, Take_OnlyTheNextNumberIsNew) {
+  Cluster cluster;
+  v1::Register registration = TwoSlots();
+  registration.set_next_sequence(8);
+  cluster.Connect(registration, ConnectionId(1), kNow);
+  EXPECT_EQ(cluster.Take(kName, 8), Cluster::Order::kNext);
+  EXPECT_EQ(cluster.Take(kName, 8), Cluster::Order::kRepeated);
+  EXPECT_EQ(cluster.Take(kName, 10), Cluster::Order::kGap);
+  // What the same agent says again over a new connection has been heard.
+  cluster.Connect(registration, ConnectionId(2), kNow);
+  EXPECT_EQ(cluster.Take(kName, 8), Cluster::Order::kRepeated);
+  EXPECT_EQ(cluster.Take(kName, 9), Cluster::Order::kNext);
+}
+
+TEST(Cluster, Slots_OfDrainedOrDisconnectedWorkers_AreNotOffered) {
+  Cluster cluster;
+  cluster.Connect(TwoSlots(), ConnectionId(1), kNow);
+  ASSERT_THAT(cluster.Slots(), SizeIs(1));
+  cluster.SetDraining(kName, true);
+  EXPECT_THAT(cluster.Slots(), IsEmpty());
+  EXPECT_TRUE(cluster.ViewOf(kName).draining());
+  cluster.SetDraining(kName, false);
+  cluster.Disconnect(kName);
+  EXPECT_THAT(cluster.Slots(), IsEmpty());
+  EXPECT_EQ(cluster.ViewOf(kName).state(), v1::WORKER_STATE_DISCONNECTED);
 }
 
 TEST(Cluster, Remove_BusyWorker_SaysWhoRanThere) {

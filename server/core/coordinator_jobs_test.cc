@@ -82,14 +82,16 @@ TEST_F(CoordinatorJobs, Jobs_Several_AreNewestFirst) {
   EXPECT_THAT(ids, ElementsAre("a", "c", "b"));
 }
 
-TEST_F(CoordinatorJobs, Queue_BigJobFirst_SmallOneBehindItDoesNotOvertake) {
-  Connect("a", 1);
+TEST_F(CoordinatorJobs, Queue_BigJobCouldFit_SmallOneBehindItPassesOnlyForAWhile) {
+  Connect("a", 2);
+  Submit("now", 1);
   Submit("big", 2);
   Submit("small", 1);
-  EXPECT_EQ(state("small"), v1::JOB_STATE_QUEUED);
-  Connect("b", 2);
-  EXPECT_EQ(state("big"), v1::JOB_STATE_PREPARING);
   EXPECT_EQ(state("small"), v1::JOB_STATE_PREPARING);
+  Kill("small", 0);
+  BeatThrough(SchedulerPolicy{}.starvation_limit + absl::Seconds(1));
+  Submit("late", 1);
+  EXPECT_EQ(job("late").waiting_reason(), "waits for big, which was submitted earlier");
 }
 
 TEST_F(CoordinatorJobs, Queue_ReasonUnchanged_IsNotLoggedAgain) {
@@ -99,7 +101,7 @@ TEST_F(CoordinatorJobs, Queue_ReasonUnchanged_IsNotLoggedAgain) {
   Connect("b", 1);
   EXPECT_THAT(All<Log>(), SizeIs(2));  // The worker, and the new numbers.
   Disconnect("b");
-  Submit("other");
+  Submit("other", 3);
   EXPECT_THAT(All<Log>(), SizeIs(1));  // Only the new job's reason.
   Pass(absl::Seconds(1));
   EXPECT_THAT(effects, IsEmpty());
@@ -171,13 +173,22 @@ TEST_F(CoordinatorJobs, CheckCancel_UnknownOrEnded_SaysWhich) {
   EXPECT_THAT(effects, IsEmpty());
 }
 
-TEST_F(CoordinatorJobs, IsCurrentAttempt_OtherAttemptOrJob_IsFalse) {
-  Submit("j");
-  EXPECT_FALSE(core().IsCurrentAttempt(JobId("j"), AttemptNumber(0)));
+TEST_F(CoordinatorJobs, Log_OfAnotherAttemptOrJob_IsDropped) {
   Connect("a", 1);
-  EXPECT_TRUE(core().IsCurrentAttempt(JobId("j"), AttemptNumber(1)));
-  EXPECT_FALSE(core().IsCurrentAttempt(JobId("j"), AttemptNumber(2)));
-  EXPECT_FALSE(core().IsCurrentAttempt(JobId("k"), AttemptNumber(1)));
+  Submit("j");
+  const auto kept = [this](const std::string& id, uint32_t attempt) {
+    v1::WorkerToCoordinator message;
+    message.mutable_rank_log()->set_job_id(id);
+    message.mutable_rank_log()->set_attempt(attempt);
+    Say("a", message);
+    return !All<AppendLogs>().empty();
+  };
+  EXPECT_TRUE(kept("j", 1));
+  EXPECT_FALSE(kept("j", 0));
+  EXPECT_FALSE(kept("j", 2));
+  EXPECT_FALSE(kept("k", 1));
+  Kill("j", 0);
+  EXPECT_TRUE(kept("j", 1)) << "a late line of a job that has ended";
 }
 
 TEST_F(CoordinatorJobs, Restore_JobsInEveryState_GoOnWhereTheyCan) {
@@ -195,37 +206,26 @@ TEST_F(CoordinatorJobs, Restore_JobsInEveryState_GoOnWhereTheyCan) {
   ASSERT_EQ(state("queued-2"), v1::JOB_STATE_PREPARING);
   Restart();
   EXPECT_EQ(state("preparing"), v1::JOB_STATE_QUEUED);
-  EXPECT_EQ(state("running"), v1::JOB_STATE_QUEUED);
-  EXPECT_EQ(job("running").cause().code(), v1::CAUSE_CODE_COORDINATOR_RESTARTED);
-  EXPECT_FALSE(job("done").has_cause());
-  EXPECT_FALSE(job("cancelling").has_cause());
-  EXPECT_THAT(All<AttemptFailed>(), IsEmpty());
+  EXPECT_EQ(job("preparing").attempts(0).cause().code(), v1::CAUSE_CODE_COORDINATOR_RESTARTED);
+  EXPECT_EQ(state("running"), v1::JOB_STATE_RUNNING);
   EXPECT_EQ(state("done"), v1::JOB_STATE_SUCCEEDED);
   EXPECT_EQ(state("cancelling"), v1::JOB_STATE_CANCELLED);
   EXPECT_EQ(state("queued-1"), v1::JOB_STATE_CANCELLED);
-  EXPECT_EQ(job("running").waiting_reason(), "waits for preparing, which was submitted earlier");
-  EXPECT_EQ(job("queued-3").waiting_reason(), "waits for queued-2, which was submitted earlier");
-  EXPECT_THAT(All<PersistJob>(), SizeIs(4));
+  for (const char* id : {"preparing", "running", "done", "cancelling"}) {
+    EXPECT_FALSE(job(id).has_cause()) << id;
+  }
+  EXPECT_THAT(All<AttemptFailed>(), IsEmpty());
+  EXPECT_EQ(job("queued-3").waiting_reason(), "needs 1 slot but no worker is connected");
+  EXPECT_EQ(core().Workers().at(0).state(), v1::WORKER_STATE_DISCONNECTED);
 }
 
-TEST_F(CoordinatorJobs, Restore_RunningJob_NextAttemptHasAHigherNumber) {
+TEST_F(CoordinatorJobs, Restore_PreparingJob_NextAttemptHasAHigherNumber) {
   Connect("a", 1);
   Submit("j");
   Restart();
   Connect("a", 1);
   EXPECT_EQ(job("j").attempt(), 2U);
   EXPECT_EQ(journal.at("j").job().attempt(), 2U);
-}
-
-TEST_F(CoordinatorJobs, Restore_NextAttemptFails_ItsOwnCauseTakesThePlaceOfTheRestart) {
-  Connect("a", 1);
-  Submit("j");
-  Restart();
-  Connect("a", 1);
-  Kill("j", 0);
-  EXPECT_EQ(state("j"), v1::JOB_STATE_FAILED);
-  EXPECT_EQ(job("j").cause().code(), v1::CAUSE_CODE_RANK_DIED);
-  EXPECT_EQ(job("j").cause().attempt(), 2U);
 }
 
 TEST_F(CoordinatorJobs, Restore_RequestIdsAndSequences_AreStillKnown) {

@@ -64,18 +64,113 @@ TEST_F(CoordinatorWorkers, Connect_OtherIncarnationOfAConnectedName_IsRefusedAnd
   EXPECT_EQ(state("j"), v1::JOB_STATE_PREPARING);
 }
 
-TEST_F(CoordinatorWorkers, Connect_SameIncarnationAgain_ReplacesTheConnection) {
+TEST_F(CoordinatorWorkers, Connect_SameIncarnationAgain_ReplacesTheConnectionAndItsRanksGoOn) {
   const ConnectionId first = Connect("a", 1);
   Submit("j");
-  const ConnectionId second = Connect("a", 1);
+  PrepareAll("j");
+  const ConnectionId second = Connect(StillRunning(Registration("a", 1), "j", 1, 0, "cpu:0"));
   EXPECT_EQ(All<CloseWorker>().at(0).connection, first);
-  EXPECT_EQ(job("j").cause().code(), v1::CAUSE_CODE_WORKER_LOST);
+  EXPECT_EQ(state("j"), v1::JOB_STATE_RUNNING);
+  EXPECT_FALSE(job("j").has_cause());
   EXPECT_THAT(Receivers(To::kRegistered), ElementsAre("a"));
+  EXPECT_THAT(Receivers(To::kStartRanks), ElementsAre("a"));
   Apply(WorkerDisconnected{WorkerName("a"), Incarnation("first"), first, "late"});
   EXPECT_THAT(effects, IsEmpty());
-  EXPECT_THAT(core().Workers(), SizeIs(1));
   Apply(WorkerDisconnected{WorkerName("a"), Incarnation("first"), second, "now"});
+  EXPECT_EQ(core().Workers().at(0).state(), v1::WORKER_STATE_DISCONNECTED);
+}
+
+TEST_F(CoordinatorWorkers, Disconnect_IdleWorker_IsForgottenAtOnce) {
+  Connect("a", 1);
+  Disconnect("a");
   EXPECT_THAT(core().Workers(), IsEmpty());
+}
+
+TEST_F(CoordinatorWorkers, Disconnect_BackWithinTheLease_NothingHasHappened) {
+  Connect("a", 1);
+  Submit("j");
+  PrepareAll("j");
+  Progress("j", 3);
+  const std::string before = job("j").SerializeAsString();
+  Disconnect("a");
+  Pass(Options{}.worker_lease - absl::Milliseconds(1));
+  EXPECT_EQ(state("j"), v1::JOB_STATE_RUNNING);
+  Connect(StillRunning(Registration("a", 1), "j", 1, 0, "cpu:0"));
+  EXPECT_THAT(Sent(To::kAbort), IsEmpty());
+  EXPECT_EQ(job("j").SerializeAsString(), before);
+  // Control: a moment later it would have been lost.
+  Disconnect("a");
+  Pass(Options{}.worker_lease);
+  EXPECT_EQ(job("j").cause().code(), v1::CAUSE_CODE_WORKER_LOST);
+}
+
+TEST_F(CoordinatorWorkers, Disconnect_BeforeItHeardOfItsRanks_IsToldAgain) {
+  Connect("a", 1);
+  Submit("j");
+  Disconnect("a");
+  Connect("a", 1);
+  ASSERT_THAT(Receivers(To::kPrepareRanks), ElementsAre("a"));
+  EXPECT_EQ(Sent(To::kPrepareRanks)[0].second.prepare_ranks().ranks(0).slot(), "cpu:0");
+  EXPECT_EQ(core().Workers().at(0).slots(0).job_id(), "j");
+}
+
+TEST_F(CoordinatorWorkers, Disconnect_BackWithoutARankThatTrained_ItWasLost) {
+  Connect("a", 1);
+  Submit("j");
+  PrepareAll("j");
+  Disconnect("a");
+  Connect("a", 1);
+  EXPECT_EQ(state("j"), v1::JOB_STATE_FAILED);
+  EXPECT_THAT(job("j").cause().message(), HasSubstr("does not know this rank any more"));
+}
+
+TEST_F(CoordinatorWorkers, Disconnect_BackWhileItsAttemptEnds_IsToldToAbort) {
+  Connect("a", 1);
+  Connect("b", 1);
+  Submit("j", 2);
+  PrepareAll("j");
+  Disconnect("b");
+  Kill("j", 0);
+  EXPECT_THAT(Receivers(To::kAbort), IsEmpty());
+  Connect(StillRunning(Registration("b", 1), "j", 1, 1, "cpu:0"));
+  EXPECT_THAT(Receivers(To::kAbort), ElementsAre("b"));
+}
+
+TEST_F(CoordinatorWorkers, Disconnect_OtherIncarnationComes_ItsRanksAreLostAtOnce) {
+  Connect("a", 1);
+  Submit("j");
+  PrepareAll("j");
+  Disconnect("a");
+  Connect(Registration("a", 1, "second"));
+  EXPECT_EQ(state("j"), v1::JOB_STATE_FAILED);
+  EXPECT_EQ(job("j").cause().code(), v1::CAUSE_CODE_WORKER_LOST);
+  EXPECT_THAT(job("j").cause().message(), HasSubstr("started anew"));
+}
+
+TEST_F(CoordinatorWorkers, Message_Repeated_IsAcknowledgedAndIgnored) {
+  const ConnectionId connection = Connect("a", 1);
+  Submit("j");
+  Prepare("j", 0);
+  const uint64_t sequence = acknowledged;
+  ASSERT_GT(sequence, 0U);
+  v1::WorkerToCoordinator kill;
+  *kill.mutable_rank_exited() = Exited("j", 0);
+  kill.set_sequence(sequence);
+  Apply(WorkerMessage{WorkerName("a"), connection, kill});
+  EXPECT_THAT(effects, IsEmpty());
+  EXPECT_EQ(acknowledged, sequence);
+  EXPECT_EQ(state("j"), v1::JOB_STATE_RUNNING);
+}
+
+TEST_F(CoordinatorWorkers, Message_OneIsMissing_ConnectionIsClosedAndNothingIsLost) {
+  const ConnectionId connection = Connect("a", 1);
+  Submit("j");
+  v1::WorkerToCoordinator message = PreparedMessage("j", 0, 4444);
+  message.set_sequence(2);
+  Apply(WorkerMessage{WorkerName("a"), connection, message});
+  EXPECT_EQ(Closed(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(acknowledged, 0U);
+  EXPECT_EQ(state("j"), v1::JOB_STATE_PREPARING);
 }
 
 TEST_F(CoordinatorWorkers, Connect_StillRunningOldRanks_TheyAreAbortedAndTheirSlotsStayBusy) {
@@ -103,10 +198,10 @@ TEST_F(CoordinatorWorkers, Disconnect_RunningRanks_WorkerLostIsTheCauseAndOthers
   Submit("j", 3);
   PrepareAll("j");
   ASSERT_EQ(WorkerOf("j", 0), "b");
-  Disconnect("b");
+  Lose("b");
   EXPECT_EQ(job("j").cause().code(), v1::CAUSE_CODE_WORKER_LOST);
   EXPECT_EQ(job("j").cause().rank(), 0U);
-  EXPECT_THAT(job("j").cause().message(), HasSubstr("stream reset"));
+  EXPECT_THAT(job("j").cause().message(), HasSubstr("nothing was heard of it for 10s"));
   EXPECT_THAT(Receivers(To::kAbort), ElementsAre("a"));
   ExitAborted("j", 2);
   EXPECT_EQ(state("j"), v1::JOB_STATE_FAILED);
@@ -118,7 +213,7 @@ TEST_F(CoordinatorWorkers, Disconnect_LastWorkerOfAnEndingJob_EndsItWithItsFirst
   Submit("j", 2);
   PrepareAll("j");
   Kill("j", 0);
-  Disconnect("b");
+  Lose("b");
   EXPECT_EQ(state("j"), v1::JOB_STATE_FAILED);
   EXPECT_EQ(job("j").cause().code(), v1::CAUSE_CODE_RANK_DIED);
 }
@@ -143,10 +238,10 @@ TEST_F(CoordinatorWorkers, Lease_AnyMessage_RenewsIt) {
   EXPECT_THAT(core().Workers(), SizeIs(1));
 }
 
-TEST_F(CoordinatorWorkers, Message_OtherIncarnation_ChangesNothing) {
+TEST_F(CoordinatorWorkers, Message_OverAnotherConnection_ChangesNothing) {
   Connect("a", 1);
   Submit("j");
-  Apply(WorkerMessage{WorkerName("a"), Incarnation("zeroth"), PreparedMessage("j", 0, 4444)});
+  Apply(WorkerMessage{WorkerName("a"), ConnectionId(99), PreparedMessage("j", 0, 4444)});
   EXPECT_THAT(effects, IsEmpty());
   EXPECT_EQ(state("j"), v1::JOB_STATE_PREPARING);
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -43,12 +44,25 @@ class HangWatch {
 
  private:
   struct RankState {
+    // Without a phase until the first one is observed.
     v1::RankPosition position;
+    // When step or phase changed last, and the CPU time that the process had used by then.
     absl::Duration moved;
+    absl::Duration cpu_time_then;
+    // When the step changed last.
+    absl::Duration stepped;
     bool gone = false;
   };
+
+  std::optional<uint32_t> Hung(Moment now) const;
+  bool IsBehind(uint32_t a, uint32_t b) const;
+  std::optional<uint32_t> FurthestBehind() const;
+  std::vector<uint32_t> Waiting(uint32_t for_rank) const;
+  std::string WhatItDoes(const RankState& state, Moment now) const;
+
   std::vector<RankState> ranks_;
   std::optional<absl::Duration> timeout_;
+  absl::Duration slowest_step_;
 };
 
 }  // namespace tandem::core

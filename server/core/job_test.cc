@@ -141,17 +141,27 @@ TEST(Job, SetCause_OfEarlierAttempt_DoesNotStandInTheWay) {
   EXPECT_TRUE(job.SetCause(CauseWith(v1::CAUSE_CODE_WORKER_LOST), kNow));
 }
 
-TEST(Job, Requeue_SaysWhyUntilTheJobEndsWell) {
+TEST(Job, Requeue_AfterAPlannedEnd_IsInTheTimelineAndNoCause) {
   Job job = Running();
+  job.SetPlannedEnd(v1::CAUSE_CODE_RESIZED, "why", kNow);
+  EXPECT_TRUE(job.EndIsPlanned());
   ASSERT_TRUE(job.Requeue(kNow));
-  EXPECT_EQ(job.view().cause().code(), v1::CAUSE_CODE_COORDINATOR_RESTARTED);
-  EXPECT_EQ(job.view().cause().message(),
-            "the coordinator was restarted while attempt 4 ran; the job starts again");
-  ASSERT_TRUE(job.StartAttempt(kPlaces, kNow) && job.Run({}, kNow));
-  EXPECT_EQ(job.view().cause().attempt(), 4U);
-  EXPECT_FALSE(job.HasCause());
-  ASSERT_TRUE(job.Succeed("digest", kNow));
+  EXPECT_FALSE(job.EndIsPlanned());
   EXPECT_FALSE(job.view().has_cause());
+  EXPECT_EQ(job.view().attempts().rbegin()->cause().message(), "why");
+  EXPECT_TRUE(job.demand().resumes);
+}
+
+TEST(Job, Attempts_OfMoreThanAHundred_TheFirstAndTheLastAreKept) {
+  Job job = Running();
+  const uint32_t first = job.view().attempts(0).number();
+  for (int i = 0; i < 200; ++i) {
+    ASSERT_TRUE(job.Requeue(kNow) && job.StartAttempt(kPlaces, kNow));
+  }
+  ASSERT_EQ(job.view().attempts_size(), 100);
+  EXPECT_EQ(job.view().attempts(0).number(), first);
+  EXPECT_EQ(job.view().attempts(99).number(), job.view().attempt());
+  EXPECT_EQ(job.view().attempts(98).number(), job.view().attempt() - 1);
 }
 
 TEST(Job, Requeue_ThenCancelled_TheRestartIsNotTheCause) {

@@ -10,6 +10,10 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+using Why = Schedule::Pause::Why;
+
+constexpr absl::Duration kNow = absl::Hours(1);
+const SchedulerPolicy kPolicy;
 
 WorkerSlots Host(const std::string& name, uint32_t free, uint32_t busy = 0) {
   WorkerSlots slots{WorkerName(name), {}, free + busy};
@@ -17,7 +21,63 @@ WorkerSlots Host(const std::string& name, uint32_t free, uint32_t busy = 0) {
   return slots;
 }
 
-Demand Wants(const std::string& job, uint32_t slots) { return {JobId(job), slots}; }
+// The queue of a test, in order of submission; each has just been queued.
+class Queue {
+ public:
+  Queue& Wants(const std::string& job, uint32_t slots) { return Wants(job, slots, slots); }
+  Queue& Wants(const std::string& job, uint32_t min, uint32_t max) {
+    jobs_.push_back({.job = JobId(job),
+                     .precedence = {0, 100 + jobs_.size()},
+                     .min = min,
+                     .max = max,
+                     .queued = kNow});
+    return *this;
+  }
+  Queue& WithPriority(int32_t priority) {
+    jobs_.back().precedence.priority = priority;
+    return *this;
+  }
+  Queue& Since(absl::Duration ago) {
+    jobs_.back().queued = kNow - ago;
+    return *this;
+  }
+  Queue& Resuming() {
+    jobs_.back().resumes = true;
+    return *this;
+  }
+  Queue& NotBefore(absl::Duration when) {
+    jobs_.back().not_before = when;
+    return *this;
+  }
+  operator std::vector<Demand>() const { return jobs_; }
+
+ private:
+  std::vector<Demand> jobs_;
+};
+
+// On worker "a", for long, with a checkpoint.
+Holding Runs(const std::string& job, uint64_t sequence, uint32_t slots) {
+  return {.job = JobId(job),
+          .precedence = {0, sequence},
+          .min = slots,
+          .max = slots,
+          .slots = {{WorkerName("a"), slots}},
+          .started = kNow - absl::Minutes(10),
+          .can_pause = true};
+}
+
+Holding Elastic(const std::string& job, uint64_t sequence, uint32_t slots, uint32_t min,
+                uint32_t max) {
+  Holding holding = Runs(job, sequence, slots);
+  holding.min = min;
+  holding.max = max;
+  return holding;
+}
+
+Schedule Plan(std::vector<WorkerSlots> workers, std::vector<Demand> queue,
+              std::vector<Holding> running = {}) {
+  return ScheduleJobs({std::move(workers), std::move(queue), std::move(running)}, kPolicy, kNow);
+}
 
 std::vector<std::string> WorkersOf(const Schedule::Start& start) {
   std::vector<std::string> names;
@@ -25,8 +85,22 @@ std::vector<std::string> WorkersOf(const Schedule::Start& start) {
   return names;
 }
 
+std::vector<std::string> Started(const Schedule& schedule) {
+  std::vector<std::string> names;
+  for (const Schedule::Start& start : schedule.starts) {
+    names.push_back(start.job.value() + "/" + std::to_string(start.ranks.size()));
+  }
+  return names;
+}
+
+std::vector<std::string> Paused(const Schedule& schedule) {
+  std::vector<std::string> names;
+  for (const Schedule::Pause& pause : schedule.pauses) names.push_back(pause.job.value());
+  return names;
+}
+
 TEST(Scheduler, OneWorkerHoldsAll_ItIsUsedAlone) {
-  const Schedule schedule = ScheduleQueue({Host("a", 1), Host("b", 2)}, {Wants("j", 2)});
+  const Schedule schedule = Plan({Host("a", 1), Host("b", 2)}, Queue().Wants("j", 2));
   ASSERT_THAT(schedule.starts, SizeIs(1));
   EXPECT_THAT(schedule.starts[0].ranks, ElementsAre(Placement{WorkerName("b"), "cpu:0"},
                                                     Placement{WorkerName("b"), "cpu:1"}));
@@ -34,24 +108,24 @@ TEST(Scheduler, OneWorkerHoldsAll_ItIsUsedAlone) {
 
 TEST(Scheduler, SeveralWorkersHoldAll_TightestIsUsed) {
   const Schedule schedule =
-      ScheduleQueue({Host("a", 8), Host("b", 2), Host("c", 3)}, {Wants("j", 2)});
+      Plan({Host("a", 8), Host("b", 2), Host("c", 3)}, Queue().Wants("j", 2));
   EXPECT_THAT(WorkersOf(schedule.starts.at(0)), ElementsAre("b", "b"));
 }
 
 TEST(Scheduler, NoWorkerHoldsAll_FewestAreUsedAndRanksOfOneAreContiguous) {
-  const Schedule schedule =
-      ScheduleQueue({Host("a", 1), Host("b", 3), Host("c", 1), Host("d", 2)}, {Wants("j", 5)});
+  const Schedule schedule = Plan({Host("a", 1), Host("b", 3), Host("c", 1), Host("d", 2)},
+                                 Queue().Wants("j", 5));
   EXPECT_THAT(WorkersOf(schedule.starts.at(0)), ElementsAre("b", "b", "b", "d", "d"));
 }
 
-TEST(Scheduler, EqualWorkers_FirstIsUsed) {
-  const Schedule schedule = ScheduleQueue({Host("a", 2), Host("b", 2)}, {Wants("j", 1)});
+TEST(Scheduler, EqualWorkers_FirstByNameIsUsed) {
+  const Schedule schedule = Plan({Host("b", 2), Host("a", 2)}, Queue().Wants("j", 1));
   EXPECT_THAT(WorkersOf(schedule.starts.at(0)), ElementsAre("a"));
 }
 
 TEST(Scheduler, SeveralJobsFit_SlotsAreHandedOutOnce) {
   const Schedule schedule =
-      ScheduleQueue({Host("a", 3)}, {Wants("one", 1), Wants("two", 2), Wants("three", 1)});
+      Plan({Host("a", 3)}, Queue().Wants("one", 1).Wants("two", 2).Wants("three", 1));
   ASSERT_THAT(schedule.starts, SizeIs(2));
   EXPECT_EQ(schedule.starts[0].ranks[0].slot, "cpu:0");
   EXPECT_EQ(schedule.starts[1].ranks[0].slot, "cpu:1");
@@ -59,28 +133,184 @@ TEST(Scheduler, SeveralJobsFit_SlotsAreHandedOutOnce) {
   EXPECT_THAT(schedule.waits, SizeIs(1));
 }
 
-TEST(Scheduler, FirstDoesNotFit_SmallerOneBehindItWaitsToo) {
-  const Schedule schedule = ScheduleQueue({Host("a", 2, 1)}, {Wants("big", 3), Wants("small", 1)});
-  EXPECT_THAT(schedule.starts, IsEmpty());
-  ASSERT_THAT(schedule.waits, SizeIs(2));
-  EXPECT_EQ(schedule.waits[0].reason, "needs 3 slots, 2 are free of 3");
-  EXPECT_EQ(schedule.waits[1].reason, "waits for big, which was submitted earlier");
+TEST(Scheduler, HigherPriority_ComesFirst) {
+  const Schedule schedule =
+      Plan({Host("a", 1)}, Queue().Wants("early", 1).Wants("urgent", 1).WithPriority(1));
+  EXPECT_THAT(Started(schedule), ElementsAre("urgent/1"));
 }
 
-TEST(Scheduler, MoreThanAllWorkersHave_ReasonSaysSo) {
-  const Schedule schedule = ScheduleQueue({Host("a", 1), Host("b", 1)}, {Wants("j", 4)});
+TEST(Backfill, FirstDoesNotFit_SmallerOneBehindItStarts) {
+  const Schedule schedule = Plan({Host("a", 2, 1)}, Queue().Wants("big", 3).Wants("small", 1));
+  EXPECT_THAT(Started(schedule), ElementsAre("small/1"));
+  EXPECT_EQ(schedule.waits.at(0).reason, "needs 3 slots, 2 are free of 3");
+}
+
+TEST(Backfill, FirstHasWaitedTooLong_WhatIsFreeIsKeptForIt) {
+  const auto queue = [](absl::Duration ago) {
+    return Queue().Wants("big", 3).Since(ago).Wants("small", 1);
+  };
+  const Schedule schedule =
+      Plan({Host("a", 2, 1)}, queue(kPolicy.starvation_limit + absl::Milliseconds(1)));
+  EXPECT_THAT(schedule.starts, IsEmpty());
+  EXPECT_EQ(schedule.waits.at(1).reason, "waits for big, which was submitted earlier");
+  // Control: a moment earlier it may be passed.
+  EXPECT_THAT(Started(Plan({Host("a", 2, 1)}, queue(kPolicy.starvation_limit))),
+              ElementsAre("small/1"));
+}
+
+TEST(Backfill, FirstHasAHigherPriority_NobodyPassesIt) {
+  const Schedule schedule =
+      Plan({Host("a", 2, 1)}, Queue().Wants("small", 1).Wants("big", 3).WithPriority(1));
+  EXPECT_THAT(schedule.starts, IsEmpty());
+  EXPECT_EQ(schedule.waits.at(1).reason, "waits for big, which has a higher priority");
+}
+
+TEST(Backfill, FirstCanNeverFit_OthersDoNotWaitForIt) {
+  const Schedule schedule = Plan({Host("a", 2)}, Queue()
+                                                     .Wants("huge", 4)
+                                                     .WithPriority(1)
+                                                     .Since(absl::Hours(1))
+                                                     .Wants("small", 1));
+  EXPECT_THAT(Started(schedule), ElementsAre("small/1"));
   EXPECT_EQ(schedule.waits.at(0).reason, "needs 4 slots but all workers together have 2");
 }
 
+TEST(Backfill, FirstWaitsAfterAFailure_OthersPass) {
+  const Schedule schedule = Plan(
+      {Host("a", 1)},
+      Queue().Wants("failed", 1).NotBefore(kNow + absl::Milliseconds(1)).Wants("next", 1));
+  EXPECT_THAT(Started(schedule), ElementsAre("next/1"));
+  EXPECT_THAT(schedule.waits.at(0).reason, HasSubstr("started again"));
+  // Control: once its time has come it is the first.
+  EXPECT_THAT(Started(Plan({Host("a", 1)},
+                           Queue().Wants("failed", 1).NotBefore(kNow).Wants("next", 1))),
+              ElementsAre("failed/1"));
+}
+
+TEST(ElasticJob, EnoughIsFree_ItGetsAllItWants) {
+  EXPECT_THAT(Started(Plan({Host("a", 8)}, Queue().Wants("e", 1, 4))), ElementsAre("e/4"));
+}
+
+TEST(ElasticJob, LessIsFree_WaitsAMomentForMoreThenStarts) {
+  const std::vector<WorkerSlots> workers = {Host("a", 2, 2)};
+  const Schedule early = Plan(workers, Queue().Wants("e", 1, 4));
+  EXPECT_THAT(early.starts, IsEmpty());
+  EXPECT_EQ(early.waits.at(0).reason, "could start with 2 and waits a moment for more slots");
+  EXPECT_THAT(Started(Plan(workers, Queue().Wants("e", 1, 4).Since(kPolicy.patience))),
+              ElementsAre("e/2"));
+}
+
+TEST(ElasticJob, ThereIsNoMoreThanIsFree_StartsAtOnce) {
+  EXPECT_THAT(Started(Plan({Host("a", 2)}, Queue().Wants("e", 1, 4))), ElementsAre("e/2"));
+}
+
+TEST(ElasticJob, ItWasPaused_StartsAtOnce) {
+  EXPECT_THAT(Started(Plan({Host("a", 2, 2)}, Queue().Wants("e", 1, 4).Resuming())),
+              ElementsAre("e/2"));
+}
+
+TEST(ElasticJob, OthersOfItsPriorityNeedSlots_EachGetsWhatItNeedsBeforeOneGetsMore) {
+  const Schedule schedule =
+      Plan({Host("a", 4)}, Queue().Wants("e", 1, 4).Wants("one", 1).Wants("two", 1));
+  EXPECT_THAT(Started(schedule), ElementsAre("e/2", "one/1", "two/1"));
+}
+
+TEST(ElasticJob, OthersOfLowerPriority_GetWhatItLeaves) {
+  const Schedule schedule =
+      Plan({Host("a", 4)}, Queue().Wants("e", 1, 4).WithPriority(1).Wants("low", 1));
+  EXPECT_THAT(Started(schedule), ElementsAre("e/4"));
+}
+
+TEST(MakeRoom, HigherPriorityWaits_LowestAndNewestArePaused) {
+  const Schedule schedule = Plan({Host("a", 0, 4)}, Queue().Wants("urgent", 1).WithPriority(5),
+                                 {Runs("old", 1, 2), Runs("new", 2, 2)});
+  EXPECT_THAT(Paused(schedule), ElementsAre("new"));
+  EXPECT_EQ(schedule.pauses[0].why, Why::kMakeRoom);
+  EXPECT_EQ(schedule.waits.at(0).reason,
+            "needs 1 slot, 0 are free of 4; waits for new to save and make room");
+}
+
+TEST(MakeRoom, NoMoreThanNeeded) {
+  // "new" alone is not enough, and once "old" is paused it is not needed.
+  const Schedule schedule = Plan({Host("a", 0, 4)}, Queue().Wants("urgent", 3).WithPriority(5),
+                                 {Runs("old", 1, 3), Runs("new", 2, 1)});
+  EXPECT_THAT(Paused(schedule), ElementsAre("old"));
+}
+
+TEST(MakeRoom, NotEnoughEvenThen_NobodyIsPaused) {
+  Holding unsaved = Runs("unsaved", 1, 2);
+  unsaved.can_pause = false;
+  const Schedule schedule = Plan({Host("a", 0, 4)}, Queue().Wants("urgent", 4).WithPriority(5),
+                                 {unsaved, Runs("saved", 2, 2)});
+  EXPECT_THAT(schedule.pauses, IsEmpty());
+}
+
+TEST(MakeRoom, SlotsAreComingAlready_NobodyElseIsPaused) {
+  Holding ending = Runs("ending", 1, 2);
+  ending.ending = true;
+  const Schedule schedule = Plan({Host("a", 0, 4)}, Queue().Wants("urgent", 2).WithPriority(5),
+                                 {ending, Runs("other", 2, 2)});
+  EXPECT_THAT(schedule.pauses, IsEmpty());
+}
+
+TEST(MakeRoom, EqualPriority_NobodyIsPaused) {
+  const Schedule schedule =
+      Plan({Host("a", 0, 2)}, Queue().Wants("late", 1).Since(absl::Hours(1)), {Runs("r", 1, 2)});
+  EXPECT_THAT(schedule.pauses, IsEmpty());
+}
+
+TEST(MakeRoom, EqualPriorityAndAnElasticJobHoldsMoreThanItNeeds_ItMakesRoomAfterAMoment) {
+  const std::vector<Holding> running = {Elastic("e", 1, 4, 1, 4)};
+  const std::vector<WorkerSlots> workers = {Host("a", 0, 4)};
+  const auto queue = [](uint32_t slots, absl::Duration ago) {
+    return Queue().Wants("late", slots).Since(ago);
+  };
+  EXPECT_THAT(Paused(Plan(workers, queue(3, kPolicy.patience), running)), ElementsAre("e"));
+  EXPECT_THAT(Plan(workers, queue(3, absl::ZeroDuration()), running).pauses, IsEmpty());
+  EXPECT_THAT(Plan(workers, queue(4, kPolicy.patience), running).pauses, IsEmpty());
+}
+
+TEST(Growth, SlotsAreFreeAndNobodyWaits_ElasticJobIsPausedToGrow) {
+  const Schedule schedule = Plan({Host("a", 2, 2)}, {}, {Elastic("e", 1, 2, 1, 4)});
+  EXPECT_THAT(Paused(schedule), ElementsAre("e"));
+  EXPECT_EQ(schedule.pauses[0].why, Why::kGrow);
+  EXPECT_EQ(schedule.pauses[0].reason, "it goes on with 4 workers instead of 2");
+}
+
+TEST(Growth, ItHasJustStarted_Waits) {
+  Holding elastic = Elastic("e", 1, 2, 1, 4);
+  elastic.started = kNow - kPolicy.settle + absl::Milliseconds(1);
+  EXPECT_THAT(Plan({Host("a", 2, 2)}, {}, {elastic}).pauses, IsEmpty());
+}
+
+TEST(Growth, AnotherJobWaits_NobodyGrows) {
+  EXPECT_THAT(Plan({Host("a", 2, 2)}, Queue().Wants("j", 3), {Elastic("e", 1, 2, 1, 4)}).pauses,
+              IsEmpty());
+}
+
+TEST(Growth, ItWasAskedToBeLarger_AsSoonAsItCanBe) {
+  Holding resized = Elastic("r", 1, 2, 4, 4);
+  resized.started = kNow;
+  EXPECT_THAT(Paused(Plan({Host("a", 2, 2)}, {}, {resized})), ElementsAre("r"));
+  EXPECT_THAT(Plan({Host("a", 1, 2)}, {}, {resized}).pauses, IsEmpty());
+}
+
+TEST(Growth, ItRunsOnADrainedWorker_ThoseSlotsAreNotCounted) {
+  Holding elastic = Elastic("e", 1, 0, 1, 4);
+  elastic.slots = {{WorkerName("drained"), 3}};
+  EXPECT_THAT(Plan({Host("a", 2)}, {}, {elastic}).pauses, IsEmpty());
+}
+
 TEST(Scheduler, NoWorker_ReasonSaysSo) {
-  const Schedule schedule = ScheduleQueue({}, {Wants("j", 1)});
-  EXPECT_THAT(schedule.waits.at(0).reason, HasSubstr("no worker is connected"));
+  const Schedule schedule = Plan({}, Queue().Wants("j", 1, 2));
+  EXPECT_EQ(schedule.waits.at(0).reason, "needs at least 1 slot but no worker is connected");
 }
 
 TEST(Scheduler, NothingQueued_NothingHappens) {
-  const Schedule schedule = ScheduleQueue({Host("a", 1)}, {});
+  const Schedule schedule = Plan({Host("a", 1)}, {});
   EXPECT_THAT(schedule.starts, IsEmpty());
   EXPECT_THAT(schedule.waits, IsEmpty());
+  EXPECT_THAT(schedule.pauses, IsEmpty());
 }
 
 }  // namespace

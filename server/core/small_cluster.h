@@ -1,8 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -26,11 +28,10 @@ class SmallCluster {
   const Coordinator& core() const { return *coordinator_; }
 
   void Submit(const std::string& id, uint32_t world_size = 1, const std::string& request_id = "") {
-    v1::JobSpec spec;
     spec.set_name("name-of-" + id);
     spec.set_workers(world_size);
-    spec.set_logical_ranks(world_size);
-    Apply(JobSubmitted{JobId(id), spec, request_id});
+    spec.set_logical_ranks(std::max(spec.logical_ranks(), world_size));
+    Apply(JobSubmitted{JobId(id), std::exchange(spec, {}), request_id});
   }
   void Cancel(const std::string& id) { Apply(CancelRequested{JobId(id)}); }
   void Pass(absl::Duration by) {
@@ -42,7 +43,9 @@ class SmallCluster {
   void BeatThrough(absl::Duration by) {
     for (const absl::Duration pause = absl::Seconds(1); by > pause; by -= pause) {
       clock.Advance(pause);
-      for (const auto& [name, connection] : connections_) Beat(name);
+      for (const auto& [name, agent] : agents_) {
+        if (!lost_.contains(name)) Beat(name);
+      }
     }
     Pass(by);
   }
@@ -58,9 +61,14 @@ class SmallCluster {
     for (int i = 0; i < slots; ++i) registration.add_slots("cpu:" + std::to_string(i));
     return registration;
   }
-  ConnectionId Connect(const v1::Register& registration) {
+  // The same incarnation goes on to number its messages where it was.
+  ConnectionId Connect(v1::Register registration) {
     const ConnectionId connection(++last_connection_);
-    connections_[registration.name()] = {Incarnation(registration.incarnation()), connection};
+    Agent& agent = agents_[registration.name()];
+    if (agent.incarnation != Incarnation(registration.incarnation())) agent.sequence = 0;
+    agent.incarnation = Incarnation(registration.incarnation());
+    agent.connection = connection;
+    registration.set_next_sequence(agent.sequence + 1);
     Apply(WorkerConnected{registration, connection});
     return connection;
   }
@@ -68,13 +76,22 @@ class SmallCluster {
     return Connect(Registration(name, slots));
   }
   void Disconnect(const std::string& name) {
-    const auto& [incarnation, connection] = connections_.at(name);
-    Apply(WorkerDisconnected{WorkerName(name), incarnation, connection, "stream reset"});
+    const Agent& agent = agents_.at(name);
+    Apply(WorkerDisconnected{WorkerName(name), agent.incarnation, agent.connection, "stream reset"});
+  }
+  // For so long that it is lost.
+  void Lose(const std::string& name) {
+    Disconnect(name);
+    lost_.insert(name);
+    BeatThrough(Options{}.worker_lease);
+    lost_.erase(name);
   }
 
-  // The message comes from this worker, as the incarnation that connected last.
-  void Say(const std::string& worker, const v1::WorkerToCoordinator& message) {
-    Apply(WorkerMessage{WorkerName(worker), connections_.at(worker).first, message});
+  // The message comes from this worker, over the connection that it opened last.
+  void Say(const std::string& worker, v1::WorkerToCoordinator message) {
+    Agent& agent = agents_.at(worker);
+    if (!message.has_heartbeat()) message.set_sequence(++agent.sequence);
+    Apply(WorkerMessage{WorkerName(worker), agent.connection, message});
   }
   void Beat(const std::string& worker) {
     v1::WorkerToCoordinator message;
@@ -173,16 +190,15 @@ class SmallCluster {
 
   void Apply(const Event& event) {
     effects = core().Apply(event, clock.Now());
-    for (const PersistJob& persist : All<PersistJob>()) {
-      journal[persist.record.job().id()] = persist.record;
-    }
+    Note();
   }
   // A new coordinator from the journal; nobody is connected to it.
   void Restart() {
     std::vector<v1::JobRecord> records;
     for (const auto& [id, record] : journal) records.push_back(record);
     coordinator_.emplace(Options{});
-    effects = core().Restore(std::move(records), clock.Now());
+    effects = core().Restore(std::move(records), {}, clock.Now());
+    Note();
   }
 
   const v1::Job& job(const std::string& id) const { return *core().FindJob(JobId(id)); }
@@ -216,9 +232,33 @@ class SmallCluster {
 
   FakeClock clock;
   Effects effects;
+  // 0: none.
+  uint64_t acknowledged = 0;
   std::map<std::string, v1::JobRecord> journal;
+  // Of the next Submit.
+  v1::JobSpec spec;
 
  private:
+  struct Agent {
+    Incarnation incarnation;
+    ConnectionId connection;
+    uint64_t sequence = 0;
+  };
+
+  // Acknowledgements follow every message: they are kept apart from what it has led to.
+  void Note() {
+    acknowledged = 0;
+    for (auto effect = effects.begin(); effect != effects.end();) {
+      const auto* one = std::get_if<AcknowledgeWorker>(&*effect);
+      if (one != nullptr) acknowledged = one->sequence;
+      effect = one != nullptr ? effects.erase(effect) : effect + 1;
+    }
+    for (const PersistJob& persist : All<PersistJob>()) {
+      journal[persist.record.job().id()] = persist.record;
+    }
+    for (const ForgetJob& forget : All<ForgetJob>()) journal.erase(forget.job.value());
+  }
+
   template <typename Message>
   void Address(const std::string& id, uint32_t rank, Message& message) const {
     message.set_job_id(id);
@@ -227,7 +267,8 @@ class SmallCluster {
   }
 
   uint64_t last_connection_ = 0;
-  std::map<std::string, std::pair<Incarnation, ConnectionId>> connections_;
+  std::map<std::string, Agent> agents_;
+  std::set<std::string> lost_;
   std::optional<Coordinator> coordinator_;
 };
 
