@@ -35,6 +35,7 @@ void AddCommands(CLI::App* app, Context* context) {
   AddRunCommand(app, context);
   AddSubmitCommand(app, context);
   AddJobCommands(app, context);
+  AddResizeCommand(app, context);
   AddWaitCommand(app, context);
   AddLogsCommand(app, context);
   AddLossCommand(app, context);
@@ -42,6 +43,7 @@ void AddCommands(CLI::App* app, Context* context) {
   AddCompareCommand(app, context);
   AddExportCommand(app, context);
   AddWorkersCommand(app, context);
+  AddDrainCommand(app, context);
   AddSpecCommands(app, context);
   AddCompletionCommand(app, context);
   AddVersionCommand(app, context);

@@ -10,6 +10,7 @@ namespace tandem::client {
 void AddRunCommand(CLI::App* app, Context* context);         // run
 void AddSubmitCommand(CLI::App* app, Context* context);      // submit
 void AddJobCommands(CLI::App* app, Context* context);        // list, status, describe, cancel
+void AddResizeCommand(CLI::App* app, Context* context);      // resize
 void AddWaitCommand(CLI::App* app, Context* context);        // wait
 void AddLogsCommand(CLI::App* app, Context* context);        // logs
 void AddLossCommand(CLI::App* app, Context* context);        // loss
@@ -17,6 +18,7 @@ void AddVerifyCommand(CLI::App* app, Context* context);      // verify
 void AddCompareCommand(CLI::App* app, Context* context);     // compare
 void AddExportCommand(CLI::App* app, Context* context);      // export
 void AddWorkersCommand(CLI::App* app, Context* context);     // workers
+void AddDrainCommand(CLI::App* app, Context* context);       // drain
 void AddSpecCommands(CLI::App* app, Context* context);       // check, explain
 void AddCompletionCommand(CLI::App* app, Context* context);  // completion
 void AddVersionCommand(CLI::App* app, Context* context);     // version

@@ -123,7 +123,36 @@ absl::StatusOr<v1::Job> Connection::Cancel(const std::string& job_id) {
 }
 
 absl::StatusOr<v1::ListJobsResponse> Connection::ListJobs() {
-  return Call(&v1::JobService::Stub::ListJobs, v1::ListJobsRequest());
+  v1::ListJobsResponse jobs;
+  v1::ListJobsRequest request;
+  do {
+    auto page = Call(&v1::JobService::Stub::ListJobs, request);
+    if (!page.ok()) return page.status();
+    request.set_page_token(page->next_page_token());
+    jobs.MergeFrom(*page);
+  } while (!request.page_token().empty());
+  jobs.clear_next_page_token();
+  return jobs;
+}
+
+absl::StatusOr<v1::Job> Connection::Resize(const std::string& job_id, uint32_t min_workers,
+                                           uint32_t max_workers) {
+  v1::ResizeJobRequest request;
+  request.set_job_id(job_id);
+  request.set_min_workers(min_workers);
+  request.set_max_workers(max_workers);
+  auto response = Call(&v1::JobService::Stub::ResizeJob, request);
+  if (!response.ok()) return response.status();
+  return std::move(*response->mutable_job());
+}
+
+absl::StatusOr<v1::Worker> Connection::Drain(const std::string& worker, bool undo) {
+  v1::DrainWorkerRequest request;
+  request.set_worker(worker);
+  request.set_undo(undo);
+  auto response = Call(&v1::JobService::Stub::DrainWorker, request);
+  if (!response.ok()) return response.status();
+  return std::move(*response->mutable_worker());
 }
 
 absl::StatusOr<v1::ListWorkersResponse> Connection::ListWorkers() {

@@ -35,6 +35,10 @@ class Connection {
   absl::StatusOr<v1::Job> Submit(const v1::JobSpec& spec);
   absl::StatusOr<v1::Job> Get(const std::string& job_id);
   absl::StatusOr<v1::Job> Cancel(const std::string& job_id);
+  absl::StatusOr<v1::Job> Resize(const std::string& job_id, uint32_t min_workers,
+                                 uint32_t max_workers);
+  absl::StatusOr<v1::Worker> Drain(const std::string& worker, bool undo);
+  // All pages as one.
   absl::StatusOr<v1::ListJobsResponse> ListJobs();
   absl::StatusOr<v1::ListWorkersResponse> ListWorkers();
   // All pages as one.

@@ -1,4 +1,5 @@
 // `tandem describe`: everything about one job.
+#include <algorithm>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -49,6 +50,17 @@ std::string ReceiptText(const v1::Receipt& receipt) {
   return text;
 }
 
+// "2", or "2 (1 to 4)" of a job that takes what there is.
+std::string WorldSizeText(const v1::Job& job) {
+  const bool resized = job.resized_max() > 0;
+  const uint32_t max = resized ? job.resized_max() : job.spec().workers();
+  const uint32_t min = resized ? job.resized_min()
+                               : (job.spec().has_min_workers() ? job.spec().min_workers() : max);
+  const std::string now = absl::StrCat(job.world_size());
+  if (min != max) return absl::StrCat(now, " (", min, " to ", max, ")");
+  return max == job.world_size() || max == 0 ? now : absl::StrCat(now, " (", max, " wanted)");
+}
+
 std::string Facts(const v1::Job& job, const View& view) {
   std::vector<std::vector<Cell>> rows;
   const auto add = [&](const std::string& what, const std::string& text) {
@@ -59,7 +71,13 @@ std::string Facts(const v1::Job& job, const View& view) {
   add("name", job.name());
   add("waits", job.waiting_reason());
   add("attempt", absl::StrCat(job.attempt()));
-  add("world size", absl::StrCat(job.world_size()));
+  if (job.failures() > 0) {
+    add("failures", absl::StrCat(job.failures(), " since the last checkpoint; at most ",
+                                 job.spec().restart().max(), " are followed by another attempt"));
+  }
+  add("starts again", TimeText(job.has_restart_at(), job.restart_at(), view));
+  add("world size", WorldSizeText(job));
+  if (job.spec().priority() != 0) add("priority", absl::StrCat(job.spec().priority()));
   add("logical ranks", absl::StrCat(job.logical_ranks()));
   if (job.has_receipt()) add("equivalence", LevelText(job.receipt()));
   add("step", StepText(job));
@@ -81,6 +99,36 @@ std::string Facts(const v1::Job& job, const View& view) {
         absl::StrCat(DurationText(FromProto(job.time_to_first_step())), " after submission"));
   }
   return FormatTable(rows, view.color);
+}
+
+std::string StepsText(const v1::AttemptStatus& attempt) {
+  if (attempt.first_step() == 0) return "none";
+  return absl::StrCat(attempt.first_step(), "-", attempt.last_step());
+}
+
+std::string EndText(const v1::AttemptStatus& attempt) {
+  if (!attempt.has_ended_at()) return "runs";
+  return attempt.has_cause() ? attempt.cause().message() : "finished";
+}
+
+// One line for each attempt, where there was more than one.
+std::string Timeline(const v1::Job& job, const View& view) {
+  if (job.attempts_size() < 2) return "";
+  std::vector<std::vector<Cell>> rows = {
+      {{"ATTEMPT"}, {"WORKERS"}, {"STEPS"}, {"PAUSE"}, {"STARTED"}, {"TOOK"}, {"END"}}};
+  for (const v1::AttemptStatus& attempt : job.attempts()) {
+    const absl::Time started = FromProto(attempt.started_at());
+    const absl::Time ended = attempt.has_ended_at() ? FromProto(attempt.ended_at()) : view.now;
+    const bool failed = attempt.has_cause() && !IsPlanned(attempt.cause().code());
+    rows.push_back({{absl::StrCat(attempt.number())},
+                    {absl::StrCat(attempt.world_size())},
+                    {StepsText(attempt)},
+                    {attempt.has_pause() ? DurationText(FromProto(attempt.pause())) : ""},
+                    {absl::FormatTime("%H:%M:%S", started, view.zone)},
+                    {DurationText(std::max(absl::ZeroDuration(), ended - started))},
+                    {EndText(attempt), failed ? Color::kRed : Color::kNone}});
+  }
+  return absl::StrCat("\n", FormatTable(rows, view.color));
 }
 
 // First to last: "0-3", or "2" alone.
@@ -115,7 +163,7 @@ std::string FormatDescription(const v1::Job& job, const View& view) {
     absl::StrAppend(&text, "\ncause of the end of attempt ", job.cause().attempt(), ": ",
                     FormatCause(job.cause()));
   }
-  absl::StrAppend(&text, Ranks(job, view));
+  absl::StrAppend(&text, Timeline(job, view), Ranks(job, view));
   if (job.has_spec()) absl::StrAppend(&text, "\n", spec::WriteYaml(job.spec()));
   return text;
 }

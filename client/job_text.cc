@@ -132,6 +132,24 @@ std::string FormatJobList(const v1::ListJobsResponse& jobs, const View& view) {
   return FormatTable(rows, view.color);
 }
 
+bool IsPlanned(v1::CauseCode code) {
+  return code == v1::CAUSE_CODE_RESIZED || code == v1::CAUSE_CODE_PREEMPTED ||
+         code == v1::CAUSE_CODE_DRAINED || code == v1::CAUSE_CODE_COORDINATOR_RESTARTED;
+}
+
+std::string AttemptText(const v1::AttemptStatus& attempt) {
+  std::string text =
+      absl::StrCat("attempt ", attempt.number(), " on ", attempt.world_size(),
+                   attempt.world_size() == 1 ? " worker" : " workers");
+  if (attempt.first_step() > 0) {
+    absl::StrAppend(&text, ", steps ", attempt.first_step(), " to ", attempt.last_step());
+  }
+  if (!attempt.has_cause()) return text;
+  absl::StrAppend(&text, IsPlanned(attempt.cause().code()) ? ", ended: " : ", failed: ",
+                  attempt.cause().message());
+  return text;
+}
+
 std::string FormatCause(const v1::Cause& cause) {
   std::string text = absl::StrCat(cause.message(), "\n");
   const auto& lines = cause.last_lines();

@@ -1,4 +1,5 @@
 // `tandem logs`: what the ranks of a job print.
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -6,6 +7,7 @@
 #include "client/follow.h"
 #include "client/interrupts.h"
 #include "client/log_text.h"
+#include "client/outage.h"
 
 namespace tandem::client {
 namespace {
@@ -24,21 +26,58 @@ v1::StreamLogsRequest RequestFor(const LogsOptions& options, const std::string& 
   return request;
 }
 
-// Lines go out as they come; JSON is one document, so it waits for the end.
-absl::Status Print(Context* context, Connection* connection, const v1::StreamLogsRequest& request,
-                   const Connection::StreamLimits& limits) {
-  Console& console = context->console;
-  v1::StreamLogsResponse all;
-  absl::Status read = connection->ReadLogs(request, limits, [&](const auto& response) {
-    if (console.settings().json) all.MergeFrom(response);
+// Prints lines as they come; JSON is one document, so it waits for the end.
+class LogPrinter {
+ public:
+  LogPrinter(Console* console, bool with_rank) : console_(*console), with_rank_(with_rank) {}
+
+  // The lines come again from the first: after a new connection those that were printed are passed over.
+  void Rewind() { passed_ = 0; }
+  // False: nobody reads them.
+  bool Print(const v1::StreamLogsResponse& response) {
     std::string text;
-    for (const v1::LogLine& line : response.lines())
-      text += FormatLogLine(line, !request.has_rank());
-    if (!console.settings().json) console.Answer(text);
-    return !console.output_closed();
-  });
-  if (console.settings().json && read.ok()) console.AnswerJson(all);
-  return read;
+    for (const v1::LogLine& line : response.lines()) {
+      if (passed_++ < printed_) continue;
+      ++printed_;
+      if (console_.settings().json) *all_.add_lines() = line;
+      text += FormatLogLine(line, with_rank_);
+    }
+    if (!console_.settings().json) console_.Answer(text);
+    return !console_.output_closed();
+  }
+  void End() {
+    if (console_.settings().json) console_.AnswerJson(all_);
+  }
+
+ private:
+  Console& console_;
+  const bool with_rank_;
+  uint64_t printed_ = 0;
+  uint64_t passed_ = 0;
+  v1::StreamLogsResponse all_;
+};
+
+// With --follow, also over a coordinator that is away for a while.
+absl::Status Print(Context* context, Connection* connection, const v1::StreamLogsRequest& request,
+                   const FollowOptions& follow) {
+  const std::function<void(const std::string&)> on_trouble = [context](const std::string& trouble) {
+    context->console.Remark(trouble);
+  };
+  Outage outage(follow, connection->address(), on_trouble);
+  LogPrinter printer(&context->console, !request.has_rank());
+  while (true) {
+    printer.Rewind();
+    const absl::Status read = connection->ReadLogs(request, follow.limits, [&](const auto& lines) {
+      outage.End();
+      return printer.Print(lines);
+    });
+    if (read.ok()) break;
+    if (!request.follow() || !absl::IsUnavailable(read)) return read;
+    const absl::Status next = outage.WaitForNextTry(read);
+    if (!next.ok()) return next;
+  }
+  printer.End();
+  return absl::OkStatus();
 }
 
 absl::StatusOr<ExitCode> Logs(Context* context, const LogsOptions& options) {
@@ -48,9 +87,9 @@ absl::StatusOr<ExitCode> Logs(Context* context, const LogsOptions& options) {
   if (!connection.ok()) return connection.status();
   const auto id = (*connection)->Resolve(options.job);
   if (!id.ok()) return id.status();
-  Connection::StreamLimits limits;
-  limits.interrupts = &interrupts;
-  const absl::Status printed = Print(context, connection->get(), RequestFor(options, *id), limits);
+  FollowOptions follow;
+  follow.limits.interrupts = &interrupts;
+  const absl::Status printed = Print(context, connection->get(), RequestFor(options, *id), follow);
   if (options.follow && absl::IsCancelled(printed)) return StoppedFollowing(*id);
   if (!printed.ok()) return printed;
   return ExitCode::kSuccess;

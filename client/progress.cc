@@ -118,6 +118,7 @@ bool Progress::RateIsKnown() const {
 
 void Progress::Update(const v1::Job& job) {
   NoteSteps(job);
+  if (!HasEnded(job.state())) TellOfRestarts(job);
   if (HasEnded(job.state()) || !IsDue(job)) return;
   shown_ = job;
   shown_at_ = clock_.Now().steady;
@@ -125,6 +126,14 @@ void Progress::Update(const v1::Job& job) {
   console_.RemarkRaw(
       absl::StrCat("\r\x1b[K", ProgressBar(job, console_.settings().columns, RateIsKnown())));
   drawn_ = true;
+}
+
+void Progress::TellOfRestarts(const v1::Job& job) {
+  for (const v1::AttemptStatus& attempt : job.attempts()) {
+    if (!attempt.has_ended_at() || attempt.number() <= told_) continue;
+    told_ = attempt.number();
+    Remark(absl::StrCat(job.id(), " ", AttemptText(attempt), "; the job goes on"));
+  }
 }
 
 void Progress::Remark(const std::string& line) {

@@ -33,7 +33,8 @@ absl::Status FitToSlots(uint32_t slots, Console* console, v1::JobSpec* spec) {
                                    ": logical_ranks is ", most));
     }
   }
-  if (spec->workers() <= slots) return spec::Validate(*spec);
+  const uint32_t fewest = spec->has_min_workers() ? spec->min_workers() : spec->workers();
+  if (fewest <= slots) return spec::Validate(*spec);
   return absl::InvalidArgumentError(
       absl::StrCat("workers: ", spec->workers(), " do not fit on --local ", slots,
                    ": each needs a slot (--workers ", slots, " trains on fewer)"));

@@ -1,6 +1,10 @@
 #include "client/spec_options.h"
 
+#include <utility>
+
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "common/spec/spec.h"
 #include "common/spec/spec_file.h"
 
@@ -8,7 +12,10 @@ namespace tandem::client {
 
 void SpecOptions::AddTo(CLI::App* command) {
   AddWithoutWorkersTo(command);
-  command->add_option("--workers", workers, "World size, instead of the file's");
+  command
+      ->add_option("--workers", workers,
+                   "World size, instead of the file's; MIN-MAX begins with what is free")
+      ->type_name("N|MIN-MAX");
 }
 
 void SpecOptions::AddWithoutWorkersTo(CLI::App* command) {
@@ -21,9 +28,15 @@ void SpecOptions::AddWithoutWorkersTo(CLI::App* command) {
       ->allow_extra_args(false);
 }
 
+std::string RangeAsYaml(const std::string& text) {
+  const std::pair<std::string, std::string> ends = absl::StrSplit(text, absl::MaxSplits('-', 1));
+  if (!absl::StrContains(text, '-')) return text;
+  return absl::StrCat("{min: ", ends.first, ", max: ", ends.second, "}");
+}
+
 absl::StatusOr<v1::JobSpec> SpecOptions::Load() const {
   std::vector<std::string> all = settings;
-  if (workers) all.push_back(absl::StrCat("workers=", *workers));
+  if (workers) all.push_back(absl::StrCat("workers=", RangeAsYaml(*workers)));
   if (seed) all.push_back(absl::StrCat("seed=", *seed));
   return spec::LoadSpec(file, all);
 }

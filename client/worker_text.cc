@@ -13,13 +13,27 @@ std::string SlotUse(const v1::SlotStatus& slot) {
 
 }  // namespace
 
+int BusySlots(const v1::Worker& worker) {
+  int busy = 0;
+  for (const v1::SlotStatus& slot : worker.slots()) busy += slot.job_id().empty() ? 0 : 1;
+  return busy;
+}
+
+std::string WorkerStateText(const v1::Worker& worker) {
+  if (worker.draining()) return BusySlots(worker) > 0 ? "draining" : "drained";
+  return worker.state() == v1::WORKER_STATE_DISCONNECTED ? "disconnected" : "connected";
+}
+
 std::string FormatWorkers(const v1::ListWorkersResponse& workers, const View& view) {
   std::vector<std::vector<Cell>> rows = {
-      {{"WORKER"}, {"HOST"}, {"SLOT"}, {"USE"}, {"CONNECTED"}, {"VERSION"}}};
+      {{"WORKER"}, {"STATE"}, {"HOST"}, {"SLOT"}, {"USE"}, {"SINCE"}, {"VERSION"}}};
   for (const v1::Worker& worker : workers.workers()) {
+    const std::string state = WorkerStateText(worker);
+    const Color color = state == "connected" ? Color::kNone : Color::kYellow;
     const std::string since = DurationText(view.now - FromProto(worker.connected_at()));
     for (const v1::SlotStatus& slot : worker.slots()) {
       rows.push_back({{worker.name()},
+                      {state, color},
                       {worker.host()},
                       {slot.name()},
                       {SlotUse(slot), slot.job_id().empty() ? Color::kFaint : Color::kGreen},

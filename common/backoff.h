@@ -10,7 +10,7 @@ class Backoff {
  public:
   struct Policy {
     absl::Duration first = absl::Milliseconds(100);
-    absl::Duration longest = absl::Seconds(3);
+    absl::Duration longest = absl::Seconds(1);
     // Each delay is so many times the one before.
     double factor = 2;
     // Each delay is drawn evenly from [delay * (1 - jitter), delay]; 0 switches the randomness off.

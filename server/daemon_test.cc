@@ -269,8 +269,10 @@ TEST_F(DaemonTest, Receipt_AfterARestart_IsWhatTheLastStepLeft) {
   EXPECT_EQ(history.samples(0).receipt(), 1010u);
 }
 
-TEST_F(DaemonTest, Checkpoint_OfAnAttemptThatARestartEnded_IsKeptForTheNext) {
-  const std::string job = Submit(Spec());
+TEST_F(DaemonTest, Checkpoint_OfAnAttemptThatWasLost_IsKeptForTheNext) {
+  v1::JobSpec spec = Spec();
+  spec.mutable_restart()->mutable_backoff()->set_nanos(1'000'000);
+  const std::string job = Submit(spec);
   {
     FakeWorker worker(channel_, "w", "1");
     const v1::PrepareRanks attempt = Run(worker);
@@ -493,17 +495,27 @@ TEST_F(DaemonTest, Restart_KeepsJobsHistoryAndLogs) {
   EXPECT_EQ(Get(waiting).state(), v1::JOB_STATE_QUEUED);
 }
 
-TEST_F(DaemonTest, Restart_WhileAJobRuns_RunsItAgainUnderAHigherAttempt) {
+TEST_F(DaemonTest, Restart_WhileAJobRuns_ItsAgentComesBackAndTheJobGoesOn) {
   const std::string job = Submit(Spec());
+  v1::PrepareRanks attempt;
   {
     FakeWorker worker(channel_, "w");
-    EXPECT_EQ(Run(worker).attempt(), 1u);
+    attempt = Run(worker);
+    worker.Progressed(attempt, 1, 4, 0.5);
+    WaitUntil(job, [](const v1::Job& seen) { return seen.step() == 4; });
     daemon_->Stop();
   }
   Restart();
-  EXPECT_EQ(Get(job).state(), v1::JOB_STATE_QUEUED);
-  FakeWorker worker(channel_, "w", "2");
-  EXPECT_EQ(Run(worker).attempt(), 2u);
+  EXPECT_EQ(Get(job).state(), v1::JOB_STATE_RUNNING);
+  FakeWorker worker(channel_, "w");
+  worker.RegisterAgain(1, attempt);
+  EXPECT_TRUE(worker.Read().has_registered());
+  EXPECT_EQ(worker.Read().start_ranks().start().attempt(), 1u);
+  worker.Progressed(attempt, 5, 10, 0.25);
+  End(worker, attempt);
+  WaitFor(job, v1::JOB_STATE_SUCCEEDED);
+  EXPECT_EQ(Get(job).attempt(), 1u);
+  EXPECT_EQ(History(job, 0, 0).samples_size(), 10);
 }
 
 TEST_F(DaemonTest, Stop_EndsEveryStreamWithUnavailable) {

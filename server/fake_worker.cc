@@ -34,7 +34,15 @@ FakeWorker::~FakeWorker() {
   if (!finished_) stream_->Finish();
 }
 
-void FakeWorker::Register(int slots) {
+void FakeWorker::Register(int slots) { Write(Registration(slots)); }
+
+void FakeWorker::RegisterAgain(int slots, const v1::PrepareRanks& attempt) {
+  v1::WorkerToCoordinator message = Registration(slots);
+  About(attempt, 0, message.mutable_register_()->add_running())->set_slot("cpu:0");
+  Write(message);
+}
+
+v1::WorkerToCoordinator FakeWorker::Registration(int slots) const {
   v1::WorkerToCoordinator message;
   v1::Register& registration = *message.mutable_register_();
   registration.set_name(name_);
@@ -43,13 +51,22 @@ void FakeWorker::Register(int slots) {
   registration.set_advertise_address("127.0.0.1");
   registration.set_version(kVersion);
   registration.set_protocol_version(kProtocolVersion);
+  registration.set_next_sequence(1);
   for (int i = 0; i < slots; ++i) registration.add_slots(absl::StrCat("cpu:", i));
-  Write(message);
+  return message;
 }
 
 v1::CoordinatorToWorker FakeWorker::Read() {
   v1::CoordinatorToWorker message;
-  return stream_->Read(&message) ? message : v1::CoordinatorToWorker();
+  while (stream_->Read(&message)) {
+    if (!message.has_acknowledge()) return message;
+  }
+  return {};
+}
+
+void FakeWorker::Write(v1::WorkerToCoordinator message) {
+  if (!message.has_register_() && !message.has_heartbeat()) message.set_sequence(++sequence_);
+  stream_->Write(message);
 }
 
 grpc::Status FakeWorker::Finish() {

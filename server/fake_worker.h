@@ -19,8 +19,11 @@ class FakeWorker {
 
   // Register with these many slots, "cpu:0" and so on.
   void Register(int slots);
-  void Write(const v1::WorkerToCoordinator& message) { stream_->Write(message); }
-  // The next message; kind_case() is KIND_NOT_SET at the end of the stream.
+  // The same after a connection that broke: it still runs rank 0 of this attempt, on "cpu:0".
+  void RegisterAgain(int slots, const v1::PrepareRanks& attempt);
+  // Numbers what has to have a number.
+  void Write(v1::WorkerToCoordinator message);
+  // The next message that is no acknowledgement; kind_case() is KIND_NOT_SET at the end of the stream.
   v1::CoordinatorToWorker Read();
   // Ends the stream and returns its status. Once.
   grpc::Status Finish();
@@ -37,6 +40,8 @@ class FakeWorker {
   void Exited(const v1::PrepareRanks& attempt, uint32_t rank, int exit_code, bool aborted);
 
  private:
+  v1::WorkerToCoordinator Registration(int slots) const;
+
   const std::string name_;
   const std::string incarnation_;
   grpc::ClientContext context_;
@@ -44,6 +49,7 @@ class FakeWorker {
   std::unique_ptr<grpc::ClientReaderWriter<v1::WorkerToCoordinator, v1::CoordinatorToWorker>>
       stream_;
   bool finished_ = false;
+  uint64_t sequence_ = 0;
 };
 
 }  // namespace tandem

@@ -59,6 +59,19 @@ void AddOptions(CLI::App& app, DaemonOptions* options) {
               "A worker silent for this long is lost; longer than --heartbeat-interval");
   AddDuration(app, "--prepare-timeout", &options->core.prepare_timeout,
               "How long ranks may load model and data");
+  AddDuration(app, "--pause-timeout", &options->core.pause_timeout,
+              "How long ranks may take to save and stop; then they are stopped unsaved");
+  AddDuration(app, "--patience", &options->core.scheduler.patience,
+              "How long an elastic job waits for more workers than it needs");
+  AddDuration(app, "--settle", &options->core.scheduler.settle,
+              "How long an elastic job trains before it is paused to grow");
+  AddDuration(app, "--starvation-limit", &options->core.scheduler.starvation_limit,
+              "A job that has waited longer is passed by no smaller one");
+  app.add_option("--keep-jobs", options->core.kept_jobs,
+                 "Ended jobs that are kept; of more, the oldest go with their logs")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
 }
 
 void CheckTogether(const DaemonOptions& options) {

@@ -35,6 +35,7 @@ absl::StatusOr<v1::JobSpec> ControlledSpec(v1::JobSpec spec, const std::vector<u
   const uint32_t largest = *std::max_element(sizes.begin(), sizes.end());
   if (!spec.has_logical_ranks()) spec.set_logical_ranks(std::bit_ceil(largest));
   spec.set_workers(largest);
+  spec.clear_min_workers();
   spec.clear_epochs();
   spec.set_steps(steps);
   spec.set_verify_every(1);

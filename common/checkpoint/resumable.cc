@@ -38,6 +38,11 @@ v1::JobSpec Normalized(v1::JobSpec spec) {
   spec::FillDefaults(&spec);
   spec.clear_name();
   spec.clear_workers();
+  spec.clear_min_workers();
+  spec.clear_restart();
+  spec.clear_priority();
+  spec.clear_hang_timeout();
+  spec.clear_on_coordinator_loss();
   spec.clear_checkpoint();
   spec.clear_resume_from();
   spec.clear_trace();

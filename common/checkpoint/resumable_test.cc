@@ -182,8 +182,10 @@ INSTANTIATE_TEST_SUITE_P(
 
 // Everybody who adds a key to a specification decides here whether it may change on resuming.
 TEST(Resumable, EveryKeyOfASpecification_IsComparedUnlessItIsListed) {
-  const std::set<std::string> listed = {"name",       "workers", "steps",       "epochs",
-                                        "checkpoint", "trace",   "resume_from", "verify_every"};
+  const std::set<std::string> listed = {
+      "name",        "workers",      "min_workers", "steps",    "epochs",       "checkpoint",
+      "trace",       "resume_from",  "verify_every", "restart", "priority",     "hang_timeout",
+      "on_coordinator_loss"};
   const auto& type = *v1::JobSpec::descriptor();
   for (int i = 0; i < type.field_count(); ++i) {
     const auto& field = *type.field(i);
@@ -193,7 +195,7 @@ TEST(Resumable, EveryKeyOfASpecification_IsComparedUnlessItIsListed) {
     spec::FillDefaults(&before);
     after = before;
     using Field = google::protobuf::FieldDescriptor;
-    if (field.cpp_type() == Field::CPPTYPE_MESSAGE) {
+    if (spec::IsSection(field)) {
       after.GetReflection()->MutableMessage(&after, &field);
       if (field.name() == "evaluate") after.mutable_evaluate()->set_holdout(0.5);
       if (field.name() == "data") after.mutable_data()->mutable_csv();
@@ -203,7 +205,10 @@ TEST(Resumable, EveryKeyOfASpecification_IsComparedUnlessItIsListed) {
       const int now = after.GetReflection()->GetEnumValue(after, &field);
       after.GetReflection()->SetEnumValue(&after, &field, now == 1 ? 2 : 1);
     } else {
-      const std::string text = field.cpp_type() == Field::CPPTYPE_STRING ? "/x" : "3";
+      const bool is_duration = field.cpp_type() == Field::CPPTYPE_MESSAGE;
+      const std::string text = is_duration                                     ? "3s"
+                               : field.cpp_type() == Field::CPPTYPE_STRING ? "/x"
+                                                                           : "3";
       ASSERT_TRUE(spec::SetFromText(text, field, &after).ok()) << field.name();
     }
     const auto status = CheckResumable(ManifestOf(before), IdentityOf(after), kTotalSteps);

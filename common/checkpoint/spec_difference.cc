@@ -77,7 +77,7 @@ std::optional<SpecDifference> Compare(const std::string& key, const Message& fir
   for (int i = 0; i < type.field_count(); ++i) {
     const FieldDescriptor& field = *type.field(i);
     const std::string name = spec::JoinKey(key, field.name());
-    const bool section = field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
+    const bool section = spec::IsSection(field);
     auto difference = section ? CompareSections(name, field, first, second)
                               : CompareValues(name, field, first, second);
     if (difference) return difference;

@@ -41,6 +41,20 @@ std::optional<Violation> EveryWorkerHasLogicalRank(const v1::JobSpec& spec) {
                 "): every worker executes at least one");
 }
 
+std::optional<Violation> FewestWorkersAreAtMostTheMost(const v1::JobSpec& spec) {
+  if (spec.min_workers() <= spec.workers()) return std::nullopt;
+  return Broken("workers.min", spec.min_workers(), " is more than workers.max (", spec.workers(),
+                ")");
+}
+
+std::optional<Violation> ElasticJobSaves(const v1::JobSpec& spec) {
+  const bool is_elastic = spec.has_min_workers() && spec.min_workers() < spec.workers();
+  if (!is_elastic || spec.has_checkpoint()) return std::nullopt;
+  return Broken("checkpoint",
+                "required by workers with min below max: a job goes on from its checkpoint with "
+                "another number of workers");
+}
+
 std::optional<Violation> EveryLogicalRankHasShare(const v1::JobSpec& spec) {
   if (spec.logical_ranks() <= spec.global_batch_size()) return std::nullopt;
   return Broken("global_batch_size", spec.global_batch_size(), " is less than logical_ranks (",
@@ -97,6 +111,8 @@ const std::vector<CrossRule>& CrossRules() {
       {"`name` has only letters, digits, `.`, `_` and `-`, at most 63.", NameIsPlain},
       {"`logical_ranks` is a power of two.", LogicalRanksArePowerOfTwo},
       {"`workers` is at most `logical_ranks`.", EveryWorkerHasLogicalRank},
+      {"`workers.min` is at most `workers.max`.", FewestWorkersAreAtMostTheMost},
+      {"`workers` with `min` below `max` needs `checkpoint`.", ElasticJobSaves},
       {"`logical_ranks` is at most `global_batch_size`.", EveryLogicalRankHasShare},
       {"`model.convnet.kernel` is odd.", KernelHasMiddle},
       {"`model.gpt.width` is a multiple of `model.gpt.heads`.", HeadsDivideWidth},

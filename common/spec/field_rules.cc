@@ -6,6 +6,9 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/time/time.h"
+#include "common/proto_time.h"
+#include "google/protobuf/duration.pb.h"
 
 namespace tandem::spec {
 namespace {
@@ -74,10 +77,45 @@ std::optional<std::string> NumberProblem(double value, const v1::Rule& rule) {
   return std::nullopt;
 }
 
+bool IsDuration(const FieldDescriptor& field) {
+  return field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE &&
+         field.message_type() == google::protobuf::Duration::descriptor();
+}
+
+absl::Duration DurationValue(const Message& message, const FieldDescriptor& field) {
+  return FromProto(static_cast<const google::protobuf::Duration&>(
+      message.GetReflection()->GetMessage(message, &field)));
+}
+
+std::optional<std::string> DurationProblem(absl::Duration value, const v1::Rule& rule) {
+  absl::Duration min = absl::ZeroDuration();
+  if (!rule.min_duration().empty()) absl::ParseDuration(rule.min_duration(), &min);
+  if (value >= min) return std::nullopt;
+  return absl::StrCat(absl::FormatDuration(value), " is too short: at least ",
+                      absl::FormatDuration(min));
+}
+
 }  // namespace
 
 const v1::Rule& RuleOf(const FieldDescriptor& field) {
   return field.options().GetExtension(v1::rule);
+}
+
+bool IsSection(const FieldDescriptor& field) {
+  return field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE && !IsDuration(field);
+}
+
+const FieldDescriptor* RangeStart(const FieldDescriptor& field) {
+  const std::string& name = RuleOf(field).range_from();
+  return name.empty() ? nullptr : field.containing_type()->FindFieldByName(name);
+}
+
+std::string KeyName(const FieldDescriptor& field) {
+  const auto& type = *field.containing_type();
+  for (int i = 0; i < type.field_count(); ++i) {
+    if (RangeStart(*type.field(i)) == &field) return absl::StrCat(type.field(i)->name(), ".min");
+  }
+  return field.name();
 }
 
 std::string EnumText(const EnumValueDescriptor& value) {
@@ -95,7 +133,7 @@ std::vector<std::string> EnumTexts(const EnumDescriptor& type) {
 std::string TypeText(const FieldDescriptor& field) {
   switch (field.cpp_type()) {
     case FieldDescriptor::CPPTYPE_MESSAGE:
-      return "section";
+      return IsDuration(field) ? "duration, such as 500ms, 2s or 1m" : "section";
     case FieldDescriptor::CPPTYPE_STRING:
       return RuleOf(field).path() ? "path" : "text";
     case FieldDescriptor::CPPTYPE_DOUBLE:
@@ -105,7 +143,7 @@ std::string TypeText(const FieldDescriptor& field) {
     case FieldDescriptor::CPPTYPE_ENUM:
       return Alternatives(EnumTexts(*field.enum_type()));
     default:
-      return "whole number";
+      return RangeStart(field) == nullptr ? "whole number" : "whole number or {min, max}";
   }
 }
 
@@ -152,8 +190,10 @@ std::optional<std::string> ValueProblem(const Message& message, const FieldDescr
     }
     case FieldDescriptor::CPPTYPE_STRING:
     case FieldDescriptor::CPPTYPE_BOOL:
-    case FieldDescriptor::CPPTYPE_MESSAGE:
       return std::nullopt;
+    case FieldDescriptor::CPPTYPE_MESSAGE:
+      return IsDuration(field) ? DurationProblem(DurationValue(message, field), RuleOf(field))
+                               : std::nullopt;
     default:
       return NumberProblem(NumericValue(message, field, index), RuleOf(field));
   }
@@ -173,6 +213,8 @@ std::string ValueText(const Message& message, const FieldDescriptor& field, int 
       const EnumValueDescriptor* value = EnumValue(message, field, index);
       return value == nullptr ? "" : EnumText(*value);
     }
+    case FieldDescriptor::CPPTYPE_MESSAGE:
+      return absl::FormatDuration(DurationValue(message, field));
     default:
       return NumberText(NumericValue(message, field, index));
   }

@@ -16,6 +16,15 @@ namespace tandem::spec {
 
 const v1::Rule& RuleOf(const google::protobuf::FieldDescriptor& field);
 
+// A message with keys of its own; a duration is written as one word.
+bool IsSection(const google::protobuf::FieldDescriptor& field);
+
+// What the field is called in a file: "workers.min" where it is written as part of a range.
+std::string KeyName(const google::protobuf::FieldDescriptor& field);
+
+// The field that holds the lower end of a range whose upper end is this one; nullptr: it is no range.
+const google::protobuf::FieldDescriptor* RangeStart(const google::protobuf::FieldDescriptor& field);
+
 // "activation" for ACTIVATION_RELU is written "relu".
 std::string EnumText(const google::protobuf::EnumValueDescriptor& value);
 // Every value that can be written; the unspecified one cannot.
@@ -42,7 +51,7 @@ std::string JoinKey(absl::string_view parent, absl::string_view name);
 absl::Status SetFromText(absl::string_view text, const google::protobuf::FieldDescriptor& field,
                          google::protobuf::Message* message);
 
-// What is wrong with one value of a number or enum: an element of a repeated field, else index 0.
+// What is wrong with one value of a number, duration or enum: an element of a repeated field, else index 0.
 std::optional<std::string> ValueProblem(const google::protobuf::Message& message,
                                         const google::protobuf::FieldDescriptor& field, int index);
 

@@ -17,8 +17,7 @@ using google::protobuf::FieldDescriptor;
 void VisitFields(const Descriptor& type, const std::function<void(const FieldDescriptor&)>& visit) {
   for (int i = 0; i < type.field_count(); ++i) {
     visit(*type.field(i));
-    if (type.field(i)->message_type() != nullptr)
-      VisitFields(*type.field(i)->message_type(), visit);
+    if (IsSection(*type.field(i))) VisitFields(*type.field(i)->message_type(), visit);
   }
 }
 

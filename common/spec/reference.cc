@@ -45,7 +45,8 @@ void AppendKeys(const Descriptor& type, const std::string& parent,
   for (int i = 0; i < type.field_count(); ++i) {
     const FieldDescriptor& field = *type.field(i);
     const v1::Rule& rule = RuleOf(field);
-    const bool is_section = field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
+    if (rule.hidden()) continue;
+    const bool is_section = IsSection(field);
     const std::string key = JoinKey(parent, field.name());
     keys->push_back(
         {key, TypeOf(field), DefaultText(field), LimitsText(rule), rule.help(), is_section});

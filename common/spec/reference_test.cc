@@ -60,7 +60,7 @@ TEST(Reference, KeysUnder_OneSection) {
 
 TEST(Reference, Text_SaysTypeLimitsAndDefault) {
   const std::string text = ReferenceText(KeysUnder("workers"));
-  EXPECT_THAT(text, HasSubstr("workers  (whole number, from 1 to 1024; default 1)"));
+  EXPECT_THAT(text, HasSubstr("workers  (whole number or {min, max}, from 1 to 1024; default 1)"));
 }
 
 }  // namespace

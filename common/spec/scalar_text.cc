@@ -9,6 +9,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/time/time.h"
+#include "common/proto_time.h"
 #include "common/spec/field_rules.h"
 #include "common/spec/nearest.h"
 #include "common/spec/plain_text.h"
@@ -87,6 +89,16 @@ absl::StatusOr<int> ParseEnum(absl::string_view text, const FieldDescriptor& fie
                   nearest ? absl::StrCat(" (did you mean ", *nearest, "?)") : "");
 }
 
+absl::Status StoreDuration(absl::string_view text, const FieldDescriptor& field, Message* message) {
+  absl::Duration value;
+  const bool fits = absl::ParseDuration(text, &value) && value >= absl::ZeroDuration() &&
+                    value <= absl::Hours(24 * 365);
+  if (!fits) return Mismatch(absl::StrCat("a ", TypeText(field)), text);
+  *static_cast<google::protobuf::Duration*>(
+      message->GetReflection()->MutableMessage(message, &field)) = ToProto(value);
+  return absl::OkStatus();
+}
+
 // Sets or adds, by whether the field is repeated.
 template <typename Value>
 absl::Status Store(const absl::StatusOr<Value>& value, const FieldDescriptor& field,
@@ -122,6 +134,9 @@ absl::Status SetFromText(absl::string_view text, const FieldDescriptor& field, M
     case FieldDescriptor::CPPTYPE_STRING:
       return Store(absl::StatusOr<std::string>(std::string(text)), field, message,
                    &Reflection::SetString, &Reflection::AddString);
+    case FieldDescriptor::CPPTYPE_MESSAGE:
+      if (!IsSection(field)) return StoreDuration(text, field, message);
+      [[fallthrough]];
     default:
       return absl::InternalError(
           absl::StrCat(field.full_name(), " has a type that cannot be read"));

@@ -58,7 +58,7 @@ std::optional<Violation> CheckField(const Message& message, const FieldDescripto
   if (!IsGiven(message, field)) {
     return RuleOf(field).required() ? MissingKey(field, key) : std::nullopt;
   }
-  if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+  if (IsSection(field)) {
     return CheckMessage(message.GetReflection()->GetMessage(message, &field), key);
   }
   return CheckElements(message, field, key);
@@ -108,7 +108,7 @@ std::optional<Violation> CheckMessage(const Message& message, const std::string&
     return Broken(key, "has keys that this version of Tandem does not know; upgrade it");
   }
   for (const FieldDescriptor* field : FieldsOf(message)) {
-    if (auto broken = CheckField(message, *field, JoinKey(key, field->name()))) return broken;
+    if (auto broken = CheckField(message, *field, JoinKey(key, KeyName(*field)))) return broken;
   }
   if (auto broken = CheckGroups(message, key)) return broken;
   return CheckOneofs(message, key);
@@ -117,9 +117,8 @@ std::optional<Violation> CheckMessage(const Message& message, const std::string&
 void FillMessage(Message* message) {
   const auto& reflection = *message->GetReflection();
   for (const FieldDescriptor* field : FieldsOf(*message)) {
-    const bool is_message = field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
     const bool given = IsGiven(*message, *field);
-    if (is_message && given) FillMessage(reflection.MutableMessage(message, field));
+    if (IsSection(*field) && given) FillMessage(reflection.MutableMessage(message, field));
     // A test reads every default there is, so this cannot fail.
     const std::string& text = RuleOf(*field).default_();
     if (!given && !text.empty()) SetFromText(text, *field, message).IgnoreError();
@@ -144,6 +143,7 @@ absl::Status Validate(const v1::JobSpec& spec) {
 }
 
 void FillDefaults(v1::JobSpec* spec) {
+  spec->mutable_restart();  // Left out, it is as if it were empty.
   FillMessage(spec);
   if (!spec->has_logical_ranks()) spec->set_logical_ranks(DefaultLogicalRanks(spec->workers()));
 }

@@ -18,7 +18,9 @@ using google::protobuf::OneofDescriptor;
 
 std::vector<std::string> KeysOf(const Descriptor& type) {
   std::vector<std::string> names;
-  for (int i = 0; i < type.field_count(); ++i) names.push_back(type.field(i)->name());
+  for (int i = 0; i < type.field_count(); ++i) {
+    if (!RuleOf(*type.field(i)).hidden()) names.push_back(type.field(i)->name());
+  }
   return names;
 }
 
@@ -67,8 +69,12 @@ absl::Status TreeReader::ReadMessage(const YAML::Node& node, const std::string& 
 absl::Status TreeReader::ReadField(const YAML::Node& node, const std::string& key,
                                    const FieldDescriptor& field, Message* message) {
   if (field.is_repeated()) return ReadList(node, key, field, message);
-  if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+  if (IsSection(field)) {
     return ReadMessage(node, key, message->GetReflection()->MutableMessage(message, &field));
+  }
+  if (const FieldDescriptor* from = RangeStart(field)) {
+    message->GetReflection()->ClearField(message, from);
+    if (node.IsMap()) return ReadRange(node, key, *from, field, message);
   }
   return ReadScalar(node, key, field, 0, message);
 }
@@ -102,7 +108,7 @@ absl::Status TreeReader::ReadEntry(const YAML::Node& name, const YAML::Node& val
   const std::string key = JoinKey(parent, Excerpt(name.Scalar()));
   const Descriptor& type = *message->GetDescriptor();
   const FieldDescriptor* field = type.FindFieldByName(name.Scalar());
-  if (field == nullptr) return Error(name, key, UnknownKey(parent, name.Scalar(), type));
+  if (field == nullptr || RuleOf(*field).hidden()) return Error(name, key, UnknownKey(parent, name.Scalar(), type));
   if (!seen->insert(name.Scalar()).second) {
     return Error(name, key, absl::StrCat("given twice, first at ", source_.places[key]));
   }
@@ -120,6 +126,26 @@ absl::Status TreeReader::CheckAloneInOneof(const YAML::Node& name, const std::st
   const FieldDescriptor* other = message.GetReflection()->GetOneofFieldDescriptor(message, oneof);
   if (other == nullptr || other == &field) return absl::OkStatus();
   return Error(name, key, absl::StrCat("cannot be given together with ", other->name()));
+}
+
+absl::Status TreeReader::ReadRange(const YAML::Node& node, const std::string& key,
+                                   const FieldDescriptor& from, const FieldDescriptor& to,
+                                   Message* message) {
+  std::set<std::string> given;
+  for (const auto& entry : node) {
+    const std::string end = entry.first.IsScalar() ? entry.first.Scalar() : "";
+    const std::string name = JoinKey(key, Excerpt(end));
+    if (end != "min" && end != "max") {
+      return Error(entry.first, name, "unknown key; the keys here are min, max");
+    }
+    if (!given.insert(end).second) return Error(entry.first, name, "given twice");
+    RememberPlace(name, entry.first);
+    const absl::Status status =
+        ReadScalar(entry.second, name, end == "min" ? from : to, 0, message);
+    if (!status.ok()) return status;
+  }
+  if (given.size() == 2) return absl::OkStatus();
+  return Error(node, key, "a range needs both min and max");
 }
 
 absl::Status TreeReader::ReadList(const YAML::Node& node, const std::string& key,

@@ -57,6 +57,11 @@ class TreeReader {
   absl::Status CheckAloneInOneof(const YAML::Node& name, const std::string& key,
                                  const google::protobuf::FieldDescriptor& field,
                                  const google::protobuf::Message& message) const;
+  // {min: A, max: B}
+  absl::Status ReadRange(const YAML::Node& node, const std::string& key,
+                         const google::protobuf::FieldDescriptor& from,
+                         const google::protobuf::FieldDescriptor& to,
+                         google::protobuf::Message* message);
   absl::Status ReadList(const YAML::Node& node, const std::string& key,
                         const google::protobuf::FieldDescriptor& field,
                         google::protobuf::Message* message);

@@ -68,10 +68,11 @@ absl::Status SetByPath(const std::string& path, const YAML::Node& value, SpecSou
     key = JoinKey(parent, Excerpt(words[i]));
     const Descriptor& type = *message->GetDescriptor();
     const FieldDescriptor* field = type.FindFieldByName(words[i]);
-    if (field == nullptr) return ErrorAt(kCommandLine, key, UnknownKey(parent, words[i], type));
-    const bool is_message = field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
+    if (field == nullptr || RuleOf(*field).hidden()) {
+      return ErrorAt(kCommandLine, key, UnknownKey(parent, words[i], type));
+    }
     if (i + 1 < words.size()) {
-      if (!is_message) return ErrorAt(kCommandLine, key, "has no keys below it");
+      if (!IsSection(*field)) return ErrorAt(kCommandLine, key, "has no keys below it");
       message = message->GetReflection()->MutableMessage(message, field);
       continue;
     }

@@ -46,6 +46,40 @@ TEST(ReadYaml, GoodFile_FillsTheSpec) {
   EXPECT_FALSE(spec->has_logical_ranks());
 }
 
+TEST(ReadYaml, RangeOfWorkers_IsMinAndMax) {
+  const auto spec = ReadYaml(With("workers: 2", "workers: {min: 1, max: 4}\ncheckpoint: {dir: /c}"),
+                             "job.yaml");
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  EXPECT_EQ(spec->min_workers(), 1u);
+  EXPECT_EQ(spec->workers(), 4u);
+  EXPECT_FALSE(ReadYaml(kGood, "job.yaml")->has_min_workers());
+}
+
+TEST(ReadYaml, Durations_AreReadWithTheirUnits) {
+  const auto spec = ReadYaml(
+      With("epochs: 3", "epochs: 3\nhang_timeout: 1m30s\nrestart: {max: 5, backoff: 250ms}"),
+      "job.yaml");
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  EXPECT_EQ(spec->hang_timeout().seconds(), 90);
+  EXPECT_EQ(spec->restart().max(), 5u);
+  EXPECT_EQ(spec->restart().backoff().nanos(), 250'000'000);
+}
+
+TEST(ReadYaml, BadRangesAndDurations_SayWhereAndWhat) {
+  const auto error = [](const std::string& to) {
+    return std::string(ReadYaml(With("workers: 2", to), "job.yaml").status().message());
+  };
+  EXPECT_THAT(error("workers: {min: 1}"), StartsWith("job.yaml:2:10: workers: a range needs both"));
+  EXPECT_THAT(error("workers: {min: 1, most: 4}"), HasSubstr("workers.most: unknown key"));
+  EXPECT_THAT(error("workers: {min: 0, max: 4}"), HasSubstr("workers.min: 0 is too small"));
+  EXPECT_THAT(error("workers: {min: 3, max: 2}"), HasSubstr("workers.min: 3 is more than"));
+  EXPECT_THAT(error("min_workers: 1"), HasSubstr("min_workers: unknown key"));
+  EXPECT_THAT(error("hang_timeout: 5"), HasSubstr("expected a duration, such as 500ms, 2s or 1m"));
+  EXPECT_THAT(error("hang_timeout: 1ms"), HasSubstr("1ms is too short: at least 100ms"));
+  EXPECT_THAT(error("hang_timeout: -2s"), HasSubstr("found '-2s'"));
+  EXPECT_THAT(error("restart: {backoff: inf}"), HasSubstr("found 'inf'"));
+}
+
 struct BadYaml {
   std::string label;
   std::string text;
@@ -128,8 +162,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "job.yaml:2:1: workers: ", "found nothing"},
         BadYaml{"ListForNumber", With("workers: 2", "workers: [2]"),
                 "job.yaml:2:10: workers: ", "found a list"},
-        BadYaml{"KeysForNumber", With("workers: 2", "workers: {a: 2}"),
-                "job.yaml:2:10: workers: ", "found keys"},
+        BadYaml{"KeysForNumber", With("workers: 2", "seed: {a: 2}"),
+                "job.yaml:2:7: seed: ", "found keys"},
         BadYaml{"NumberForList", With("[64, 32]", "64"),
                 "job.yaml:11:13: model.mlp.hidden: ", "expected a list"},
         BadYaml{"BadElement", With("[64, 32]", "[64, x]"),
@@ -255,7 +289,7 @@ TEST_F(ApplySettingTest, BadSettings_NameTheKey) {
        "command line: model.mlp.hiden: unknown key, did you mean model.mlp.hidden?"},
       {"workers.x=2", "command line: workers: has no keys below it"},
       {"workers=two", "command line: workers: expected a whole number, found 'two'"},
-      {"workers=", "command line: workers: expected whole number, found nothing"},
+      {"workers=", "command line: workers: expected whole number or {min, max}, found nothing"},
       {"workers=[", "command line: not YAML"},
       {std::string("workers=\0", 9), "command line: not a text file"},
   };

@@ -25,8 +25,15 @@ void EmitList(const Message& message, const FieldDescriptor& field, YAML::Emitte
 void EmitField(const Message& message, const FieldDescriptor& field, YAML::Emitter* out) {
   *out << YAML::Key << field.name() << YAML::Value;
   if (field.is_repeated()) return EmitList(message, field, out);
-  if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+  if (IsSection(field)) {
     return Emit(message.GetReflection()->GetMessage(message, &field), out);
+  }
+  const FieldDescriptor* from = RangeStart(field);
+  if (from != nullptr && message.GetReflection()->HasField(message, from)) {
+    *out << YAML::Flow << YAML::BeginMap << YAML::Key << "min" << YAML::Value
+         << ValueText(message, *from, 0) << YAML::Key << "max" << YAML::Value
+         << ValueText(message, field, 0) << YAML::EndMap;
+    return;
   }
   *out << ValueText(message, field, 0);
 }
@@ -35,7 +42,9 @@ void Emit(const Message& message, YAML::Emitter* out) {
   *out << YAML::BeginMap;
   std::vector<const FieldDescriptor*> fields;
   message.GetReflection()->ListFields(message, &fields);
-  for (const FieldDescriptor* field : fields) EmitField(message, *field, out);
+  for (const FieldDescriptor* field : fields) {
+    if (!RuleOf(*field).hidden()) EmitField(message, *field, out);
+  }
   *out << YAML::EndMap;
 }
 

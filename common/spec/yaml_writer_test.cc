@@ -28,6 +28,16 @@ TEST(WriteYaml, AllDefaults_ReadBackEqual) {
   ExpectRoundTrip(spec);
 }
 
+TEST(WriteYaml, RangesAndDurations_ReadBackEqual) {
+  v1::JobSpec spec = SampleSpec();
+  spec.set_min_workers(2);
+  spec.set_workers(4);
+  spec.mutable_checkpoint()->set_dir("/checkpoints");
+  spec.mutable_hang_timeout()->set_nanos(150'000'000);
+  spec.mutable_restart()->mutable_backoff()->set_seconds(3600);
+  ExpectRoundTrip(spec);
+}
+
 TEST(WriteYaml, OddTexts_ReadBackEqual) {
   for (const char* path : {"a: b", "~", "null", "true", "12", "# no", "\xc3\xa9t\xc3\xa9", "a\nb",
                            "\"q\"", "- x", "*a", " edge "}) {

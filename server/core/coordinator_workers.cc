@@ -155,7 +155,9 @@ void Coordinator::LoseSilentWorkers() {
 void Coordinator::On(const WorkerMessage& event) {
   if (!cluster_.Hear(event.worker, event.connection, now_)) return;
   const v1::WorkerToCoordinator& message = event.message;
-  if (message.has_heartbeat()) return OnHeartbeat(event.worker, message.heartbeat());
+  if (message.has_heartbeat() && message.sequence() == 0) {
+    return OnHeartbeat(event.worker, message.heartbeat());
+  }
   const Cluster::Order order = cluster_.Take(event.worker, message.sequence());
   if (order == Cluster::Order::kGap) {
     effects_.push_back(
@@ -170,6 +172,8 @@ void Coordinator::On(const WorkerMessage& event) {
 
 void Coordinator::Hear(const WorkerName& worker, const v1::WorkerToCoordinator& message) {
   switch (message.kind_case()) {
+    case v1::WorkerToCoordinator::kHeartbeat:
+      return OnHeartbeat(worker, message.heartbeat());
     case v1::WorkerToCoordinator::kRankPrepared:
       return OnPrepared(worker, message.rank_prepared());
     case v1::WorkerToCoordinator::kRankReport:

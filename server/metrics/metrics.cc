@@ -61,8 +61,9 @@ Metrics::Metrics(prometheus::Registry& registry)
                                 "Lines of ranks not kept: the job's log or the disk was full.")),
       failures_(BuildCounter()
                     .Name("tandem_failures_total")
-                    .Help("Failed attempts by their first cause; cancelled ones, and those that a "
-                          "restart of the coordinator ended, are not included.")
+                    .Help("Attempts that ended before their job did, by their first cause; resized, "
+                          "preempted and drained are ends that were wanted. Cancelled ones are not "
+                          "included.")
                     .Register(registry)),
       job_loss_(Gauges(registry, "tandem_job_loss",
                        "Loss of the last step over all ranks; only jobs that run now.")),
@@ -80,6 +81,12 @@ Metrics::Metrics(prometheus::Registry& registry)
               .Register(registry)
               .Add({}, prometheus::Histogram::BucketBoundaries{0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
                                                                60, 120, 300, 600})),
+      pause_(prometheus::BuildHistogram()
+                 .Name("tandem_pause_seconds")
+                 .Help("From the last step of one attempt of a job to the first of the next.")
+                 .Register(registry)
+                 .Add({}, prometheus::Histogram::BucketBoundaries{0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
+                                                                  60, 120, 300, 600})),
       slots_free_(Gauges(registry, kSlots, kSlotsHelp).Add({{"state", "free"}})),
       slots_busy_(Gauges(registry, kSlots, kSlotsHelp).Add({{"state", "busy"}})),
       jobs_(OneEach<v1::JobState>(
@@ -112,6 +119,10 @@ void Metrics::CountFailure(v1::CauseCode cause) {
 
 void Metrics::ObserveRendezvous(absl::Duration from_slots_to_running) {
   rendezvous_.Observe(absl::ToDoubleSeconds(from_slots_to_running));
+}
+
+void Metrics::ObservePause(absl::Duration from_last_to_first_step) {
+  pause_.Observe(absl::ToDoubleSeconds(from_last_to_first_step));
 }
 
 void Metrics::Mirror(const std::vector<std::shared_ptr<const v1::Job>>& jobs,

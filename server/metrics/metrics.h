@@ -32,6 +32,7 @@ class Metrics {
 
   void CountFailure(v1::CauseCode cause);
   void ObserveRendezvous(absl::Duration from_slots_to_running);
+  void ObservePause(absl::Duration from_last_to_first_step);
 
   // Sets every gauge. The series of a job that is not running are removed, so that job ids never
   // pile up.
@@ -58,6 +59,7 @@ class Metrics {
   prometheus::Family<prometheus::Gauge>& job_checkpoint_step_;
   prometheus::Family<prometheus::Gauge>& job_world_size_;
   prometheus::Histogram& rendezvous_;
+  prometheus::Histogram& pause_;
   prometheus::Gauge& slots_free_;
   prometheus::Gauge& slots_busy_;
   std::map<v1::JobState, prometheus::Gauge*> jobs_;

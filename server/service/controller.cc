@@ -26,11 +26,13 @@ Controller::Controller(core::Options options, Dependencies dependencies)
 absl::Status Controller::Restore() {
   absl::StatusOr<std::vector<v1::JobRecord>> records = deps_.journal.LoadJobs();
   if (!records.ok()) return records.status();
+  const absl::StatusOr<std::vector<WorkerName>> draining = deps_.journal.LoadDraining();
+  if (!draining.ok()) return draining.status();
   // Published as they stand on disk, oldest first; then what the core makes of them, once that is
   // there too.
   for (const v1::JobRecord& record : *records) board_.Publish(record.job());
   for (v1::JobRecord& record : *records) FillNewKeys(record.mutable_job());
-  Carry(core_.Restore(*std::move(records), deps_.clock.Now()));
+  Carry(core_.Restore(*std::move(records), *draining, deps_.clock.Now()));
   return absl::OkStatus();
 }
 
@@ -55,7 +57,39 @@ absl::StatusOr<JobSnapshot> Controller::Cancel(const JobId& job) {
   if (seen == nullptr || HasEnded(seen->state())) return core_.CheckCancel(job);
   if (Ready()) Apply(core::CancelRequested{job});
   if (journal_status_.ok()) return board_.Find(job);
+  return Retry();
+}
+
+absl::Status Controller::Retry() const {
   return absl::UnavailableError(absl::StrCat("retry: ", journal_status_.message()));
+}
+
+absl::StatusOr<JobSnapshot> Controller::Resize(const JobId& job, uint32_t min_workers,
+                                               uint32_t max_workers) {
+  if (shut_down_) return Stopping();
+  if (!Ready()) return Retry();
+  if (absl::Status status = core_.CheckResize(job, min_workers, max_workers); !status.ok()) {
+    return status;
+  }
+  Apply(core::ResizeRequested{job, min_workers, max_workers});
+  if (journal_status_.ok()) return board_.Find(job);
+  return Retry();
+}
+
+absl::StatusOr<v1::Worker> Controller::Drain(const WorkerName& worker, bool undo) {
+  if (shut_down_) return Stopping();
+  if (!Ready()) return Retry();
+  if (absl::Status status = core_.CheckDrain(worker); !status.ok()) return status;
+  Apply(core::DrainRequested{worker, undo});
+  if (!journal_status_.ok()) return Retry();
+  for (v1::Worker& known : core_.Workers()) {
+    if (known.name() == worker.value()) return std::move(known);
+  }
+  v1::Worker absent;
+  absent.set_name(worker.value());
+  absent.set_state(v1::WORKER_STATE_DISCONNECTED);
+  absent.set_draining(!undo);
+  return absent;
 }
 
 void Controller::Deliver(core::Event event, absl::AnyInvocable<void()> done) {
@@ -66,16 +100,6 @@ void Controller::Deliver(core::Event event, absl::AnyInvocable<void()> done) {
   }
   Apply(event);
   done();
-}
-
-void Controller::AppendLogs(const v1::RankLog& log) {
-  const JobId job(log.job_id());
-  if (!core_.IsCurrentAttempt(job, AttemptNumber(log.attempt()))) return;
-  const uint64_t dropped = deps_.logs.Append(job, log.lines());
-  deps_.metrics.log_lines_dropped.Increment(static_cast<double>(dropped));
-  // A rank that outlived its job, since it could not be stopped in time, may go on to print.
-  if (HasEnded(core_.FindJob(job)->state())) deps_.logs.Close(job);
-  board_.LogsGrew(job);
 }
 
 void Controller::Tick() {
@@ -100,7 +124,11 @@ absl::StatusOr<v1::GetHistoryResponse> Controller::ReadHistory(const JobId& job,
   return deps_.journal.ReadHistory(job, from_step, limit);
 }
 
-void Controller::MirrorMetrics() { deps_.metrics.Mirror(board_.NewestFirst(), core_.Workers()); }
+void Controller::MirrorMetrics() {
+  std::vector<JobSnapshot> jobs;
+  for (JobBoard::Numbered& numbered : board_.NewestFirst()) jobs.push_back(std::move(numbered.job));
+  deps_.metrics.Mirror(jobs, core_.Workers());
+}
 
 void Controller::Apply(const core::Event& event) { Carry(core_.Apply(event, deps_.clock.Now())); }
 
@@ -108,8 +136,7 @@ void Controller::Carry(core::Effects effects) {
   for (core::Effect& effect : effects) {
     std::visit([this](auto& one) { Take(std::move(one)); }, effect);
   }
-  const bool only_history = batch_.jobs.empty();
-  if (!only_history) {
+  if (!batch_.IsOnlyHistory()) {
     Flush();
   } else if (journal_status_.ok()) {
     DoAfterCommit();
@@ -117,6 +144,22 @@ void Controller::Carry(core::Effects effects) {
 }
 
 void Controller::Take(core::PersistJob effect) { batch_.jobs.push_back(std::move(effect.record)); }
+
+void Controller::Take(core::ForgetJob effect) {
+  batch_.forgotten.push_back(effect.job);
+  after_commit_.push_back([this, job = std::move(effect.job)] {
+    board_.Forget(job);
+    deps_.logs.Forget(job);
+  });
+}
+
+void Controller::Take(core::PersistDrain effect) {
+  batch_.drains.push_back({std::move(effect.worker), effect.draining});
+}
+
+void Controller::Take(core::AcknowledgeWorker effect) {
+  acknowledgements_[effect.connection] = effect.sequence;
+}
 
 void Controller::Take(core::RecordHistory effect) {
   batch_.progress.push_back({std::move(effect.job), std::move(effect.progress)});
@@ -133,7 +176,16 @@ bool Controller::Flush() {
   if (!journal_status_.ok()) return false;
   batch_ = {};
   DoAfterCommit();
+  SendAcknowledgements();
   return true;
+}
+
+void Controller::SendAcknowledgements() {
+  for (const auto& [connection, sequence] : std::exchange(acknowledgements_, {})) {
+    v1::CoordinatorToWorker message;
+    message.mutable_acknowledge()->set_sequence(sequence);
+    streams_.Send(connection, std::move(message));
+  }
 }
 
 void Controller::DoAfterCommit() {
@@ -171,6 +223,16 @@ absl::Status Controller::NothingQueued() const {
       absl::StrCat("nothing was queued: ", journal_status_.message()));
 }
 
+void Controller::Execute(const core::AppendLogs& effect) {
+  const JobId job(effect.log.job_id());
+  const uint64_t dropped = deps_.logs.Append(job, effect.log.lines());
+  deps_.metrics.log_lines_dropped.Increment(static_cast<double>(dropped));
+  // A rank that outlived its job, since it could not be stopped in time, may go on to print.
+  const v1::Job* owner = core_.FindJob(job);
+  if (owner == nullptr || HasEnded(owner->state())) deps_.logs.Close(job);
+  board_.LogsGrew(job);
+}
+
 void Controller::Execute(core::SendToWorker effect) {
   streams_.Send(effect.connection, std::move(effect.message));
 }
@@ -196,6 +258,10 @@ void Controller::Execute(const core::RendezvousMeasured& effect) {
 
 void Controller::Execute(const core::AttemptFailed& effect) {
   deps_.metrics.CountFailure(effect.code);
+}
+
+void Controller::Execute(const core::PauseMeasured& effect) {
+  deps_.metrics.ObservePause(effect.duration);
 }
 
 void Controller::Execute(const core::StepsDone& effect) {

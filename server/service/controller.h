@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/base/log_severity.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/random/random.h"
 #include "absl/status/status.h"
@@ -57,11 +58,16 @@ class Controller {
   //   NotFound, FailedPrecondition  as Coordinator::CheckCancel.
   //   Unavailable                   the journal cannot be written, or the daemon stops: retry.
   absl::StatusOr<JobSnapshot> Cancel(const JobId& job);
+  //   NotFound, InvalidArgument, FailedPrecondition  as Coordinator::CheckResize.
+  //   Unavailable                                    as Cancel.
+  absl::StatusOr<JobSnapshot> Resize(const JobId& job, uint32_t min_workers, uint32_t max_workers);
+  // The worker as it is then; of one that is not connected, its name.
+  //   NotFound     no worker of this name is known.
+  //   Unavailable  as Cancel.
+  absl::StatusOr<v1::Worker> Drain(const WorkerName& worker, bool undo);
 
   // `done` is called when the event has taken effect: flow control for whoever sends the next.
   void Deliver(core::Event event, absl::AnyInvocable<void()> done);
-  // Keeps the lines of the last attempt, late ones of a job that has ended too.
-  void AppendLogs(const v1::RankLog& log);
   void Tick();
   // Ends all streams. From now on nothing changes any more: workers that leave because the daemon
   // stops are not lost, and the jobs stay on disk as they are.
@@ -89,18 +95,24 @@ class Controller {
   // Takes effects over, and carries them out as far as the journal lets it.
   void Carry(core::Effects effects);
   void Take(core::PersistJob effect);
+  void Take(core::ForgetJob effect);
+  void Take(core::PersistDrain effect);
   void Take(core::RecordHistory effect);
+  void Take(core::AcknowledgeWorker effect);
   template <typename Effect>
   void Take(Effect effect);
   // Commits batch_, then does what waits for it. False: the journal cannot be written; both are
   // kept.
   bool Flush();
   void DoAfterCommit();
+  void SendAcknowledgements();
+  absl::Status Retry() const;
   // Tries again where the journal could not be written. False: it still cannot.
   bool Ready();
   void NoteJournal(absl::Status status);
   absl::Status NothingQueued() const;
 
+  void Execute(const core::AppendLogs& effect);
   void Execute(core::SendToWorker effect);
   void Execute(core::CloseWorker effect);
   void Execute(const core::JobChanged& effect);
@@ -108,6 +120,7 @@ class Controller {
   void Execute(const core::AttemptStarted& effect);
   void Execute(const core::RendezvousMeasured& effect);
   void Execute(const core::AttemptFailed& effect);
+  void Execute(const core::PauseMeasured& effect);
   void Execute(const core::StepsDone& effect);
 
   JobId NewJobId(const std::string& name);
@@ -122,6 +135,8 @@ class Controller {
   store::Batch batch_;
   // To be done once it is.
   std::vector<absl::AnyInvocable<void()>> after_commit_;
+  // To be said once everything so far is on disk: the highest number of each connection.
+  absl::flat_hash_map<core::ConnectionId, uint64_t> acknowledgements_;
   // The outcome of the last commit.
   absl::Status journal_status_;
   std::deque<HeldEvent> held_;

@@ -7,6 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "common/temporary_folder.h"
+#include "common/version.h"
 
 namespace tandem::service {
 namespace {
@@ -22,13 +23,20 @@ class FaultyJournal : public store::Journal {
   // In the order of their commits.
   std::vector<v1::JobRecord> records;
   size_t samples = 0;
+  std::vector<store::Batch::Drain> drains;
+  int commits = 0;
 
   absl::StatusOr<std::vector<v1::JobRecord>> LoadJobs() override { return records; }
   absl::Status Commit(const store::Batch& batch) override {
     if (full) return absl::ResourceExhaustedError("no space left");
     records.insert(records.end(), batch.jobs.begin(), batch.jobs.end());
     for (const auto& one : batch.progress) samples += one.progress.samples_size();
+    drains.insert(drains.end(), batch.drains.begin(), batch.drains.end());
+    ++commits;
     return absl::OkStatus();
+  }
+  absl::StatusOr<std::vector<WorkerName>> LoadDraining() override {
+    return std::vector<WorkerName>();
   }
   absl::StatusOr<v1::GetHistoryResponse> ReadHistory(const JobId&, uint64_t, uint32_t) override {
     return v1::GetHistoryResponse();
@@ -38,9 +46,12 @@ class FaultyJournal : public store::Journal {
 class RecordedStream : public WorkerStream {
  public:
   std::vector<v1::CoordinatorToWorker> sent;
+  std::vector<v1::CoordinatorToWorker> acknowledged;
   absl::Status closed;
 
-  void Send(v1::CoordinatorToWorker message) override { sent.push_back(std::move(message)); }
+  void Send(v1::CoordinatorToWorker message) override {
+    (message.has_acknowledge() ? acknowledged : sent).push_back(std::move(message));
+  }
   void Close(absl::Status status) override { closed = std::move(status); }
   void ReadNext() override {}
 };
@@ -65,7 +76,7 @@ class ControllerTest : public ::testing::Test {
     event.registration.set_name("w");
     event.registration.set_incarnation("1");
     event.registration.set_advertise_address("127.0.0.1");
-    event.registration.set_protocol_version(1);
+    event.registration.set_protocol_version(kProtocolVersion);
     event.registration.add_slots("cpu:0");
     Deliver(std::move(event));
   }
@@ -73,7 +84,8 @@ class ControllerTest : public ::testing::Test {
     controller_.Deliver(std::move(event), [this] { ++delivered_; });
   }
   core::WorkerMessage Progress(const JobId& job, uint64_t step) {
-    core::WorkerMessage event{WorkerName("w"), Incarnation("1"), {}};
+    core::WorkerMessage event{WorkerName("w"), kConnection, {}};
+    event.message.set_sequence(++sequence_);
     v1::RankReport& report = *event.message.mutable_rank_report();
     report.set_job_id(job.value());
     report.set_attempt(1);
@@ -83,12 +95,30 @@ class ControllerTest : public ::testing::Test {
     return event;
   }
   core::WorkerMessage Prepared(const JobId& job) {
-    core::WorkerMessage event{WorkerName("w"), Incarnation("1"), {}};
+    core::WorkerMessage event{WorkerName("w"), kConnection, {}};
+    event.message.set_sequence(++sequence_);
     v1::RankPrepared& prepared = *event.message.mutable_rank_prepared();
     prepared.set_job_id(job.value());
     prepared.set_attempt(1);
     prepared.mutable_prepared()->set_master_port(12345);
     prepared.mutable_prepared()->set_total_steps(10);
+    return event;
+  }
+  core::WorkerMessage Logged(const std::string& job, uint32_t attempt) {
+    core::WorkerMessage event{WorkerName("w"), kConnection, {}};
+    event.message.set_sequence(++sequence_);
+    event.message.mutable_rank_log()->set_job_id(job);
+    event.message.mutable_rank_log()->set_attempt(attempt);
+    event.message.mutable_rank_log()->add_lines()->set_text("line");
+    return event;
+  }
+  core::WorkerMessage Died(const JobId& job) {
+    core::WorkerMessage event{WorkerName("w"), kConnection, {}};
+    event.message.set_sequence(++sequence_);
+    v1::RankExited& exit = *event.message.mutable_rank_exited();
+    exit.set_job_id(job.value());
+    exit.set_attempt(1);
+    exit.set_exit_code(1);
     return event;
   }
   // Log files that this process holds open.
@@ -103,6 +133,7 @@ class ControllerTest : public ::testing::Test {
   }
   v1::JobState StateOf(const JobId& job) { return controller_.board().Find(job)->state(); }
 
+  uint64_t sequence_ = 0;
   static constexpr uint64_t kConnectionNumber = 1;
   const core::ConnectionId kConnection{kConnectionNumber};
   const TemporaryFolder root_ = *TemporaryFolder::Create("tandem-test");
@@ -245,39 +276,73 @@ TEST_F(ControllerTest, Shutdown_WorkersLeave_JobsStayAsTheyAre) {
   EXPECT_EQ(controller_.Submit(Spec(), "").status().code(), absl::StatusCode::kUnavailable);
 }
 
-TEST_F(ControllerTest, AppendLogs_OfAnUnknownAttempt_KeepsNothing) {
+TEST_F(ControllerTest, Logs_OfAnUnknownAttempt_AreNotKept) {
   const JobId job((*controller_.Submit(Spec(), ""))->id());
   ConnectWorker();
-  v1::RankLog log;
-  log.set_job_id(job.value());
-  log.set_attempt(7);
-  log.add_lines()->set_text("late");
-  controller_.AppendLogs(log);
-  log.set_job_id("../escape");
-  controller_.AppendLogs(log);
+  Deliver(Logged(job.value(), 7));
+  Deliver(Logged("../escape", 1));
   EXPECT_EQ(logs_->Read(job, 0)->next_offset, 0u);
 }
 
-TEST_F(ControllerTest, AppendLogs_AfterTheEnd_AreKeptAndTheFileIsClosedAgain) {
+TEST_F(ControllerTest, Logs_AfterTheEnd_AreKeptAndTheFileIsClosedAgain) {
   const JobId job((*controller_.Submit(Spec(), ""))->id());
   ConnectWorker();
-  v1::RankLog log;
-  log.set_job_id(job.value());
-  log.set_attempt(1);
-  log.add_lines()->set_text("line");
-  controller_.AppendLogs(log);
+  Deliver(Logged(job.value(), 1));
   EXPECT_EQ(OpenLogs(), 1);
-  core::WorkerMessage died{WorkerName("w"), Incarnation("1"), {}};
-  v1::RankExited& exit = *died.message.mutable_rank_exited();
-  exit.set_job_id(job.value());
-  exit.set_attempt(1);
-  exit.set_exit_code(1);
-  Deliver(std::move(died));
+  Deliver(Died(job));
   ASSERT_EQ(StateOf(job), v1::JOB_STATE_FAILED);
   EXPECT_EQ(OpenLogs(), 0);
-  controller_.AppendLogs(log);
+  Deliver(Logged(job.value(), 1));
   EXPECT_THAT(logs_->Read(job, 0)->lines, SizeIs(2));
   EXPECT_EQ(OpenLogs(), 0);
+}
+
+TEST_F(ControllerTest, Acknowledgement_OfHistory_IsSentOnceItIsOnDiskAndInOnePiece) {
+  const JobId job((*controller_.Submit(Spec(), ""))->id());
+  ConnectWorker();
+  Deliver(Prepared(job));
+  stream_.acknowledged.clear();
+  const int before = journal_.commits;
+  for (uint64_t step = 1; step <= 1000; ++step) Deliver(Progress(job, step));
+  EXPECT_THAT(stream_.acknowledged, SizeIs(0)) << "it is not on disk";
+  EXPECT_EQ(journal_.commits, before);
+  controller_.Tick();
+  EXPECT_EQ(journal_.commits, before + 1);
+  ASSERT_THAT(stream_.acknowledged, SizeIs(1));
+  EXPECT_EQ(stream_.acknowledged[0].acknowledge().sequence(), sequence_);
+}
+
+TEST_F(ControllerTest, Acknowledgement_DiskIsFull_WaitsForIt) {
+  const JobId job((*controller_.Submit(Spec(), ""))->id());
+  ConnectWorker();
+  Deliver(Prepared(job));
+  stream_.acknowledged.clear();
+  journal_.full = true;
+  Deliver(Progress(job, 1));
+  controller_.Tick();
+  EXPECT_THAT(stream_.acknowledged, SizeIs(0));
+  journal_.full = false;
+  controller_.Tick();
+  ASSERT_THAT(stream_.acknowledged, SizeIs(1));
+  EXPECT_EQ(stream_.acknowledged[0].acknowledge().sequence(), sequence_);
+}
+
+TEST_F(ControllerTest, Drain_IsOnDiskAndShown) {
+  EXPECT_EQ(controller_.Drain(WorkerName("w"), false).status().code(), absl::StatusCode::kNotFound);
+  ConnectWorker();
+  EXPECT_TRUE(controller_.Drain(WorkerName("w"), false)->draining());
+  EXPECT_THAT(journal_.drains, SizeIs(1));
+  EXPECT_FALSE(controller_.Drain(WorkerName("w"), true)->draining());
+  journal_.full = true;
+  EXPECT_EQ(controller_.Drain(WorkerName("w"), false).status().code(),
+            absl::StatusCode::kUnavailable);
+}
+
+TEST_F(ControllerTest, Resize_OfAQueuedJob_IsOnDisk) {
+  const JobId job((*controller_.Submit(Spec(), ""))->id());
+  EXPECT_EQ((*controller_.Resize(job, 1, 1))->resized_max(), 1u);
+  EXPECT_EQ(journal_.records.back().job().resized_max(), 1u);
+  EXPECT_EQ(controller_.Resize(job, 1, 9).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace

@@ -1,13 +1,17 @@
 #include "server/service/job_board.h"
 
+#include <iterator>
 #include <utility>
 
 namespace tandem::service {
 
 void JobBoard::Publish(const v1::Job& job) {
   auto [found, added] = entries_.try_emplace(JobId(job.id()));
-  if (added) oldest_first_.push_back(found->first);
   Entry& entry = found->second;
+  if (added) {
+    entry.number = ++last_number_;
+    by_number_.emplace(entry.number, found->first);
+  }
   entry.job = std::make_shared<const v1::Job>(job);
   for (JobWatcher* watcher : entry.watchers) watcher->OnJob(entry.job);
 }
@@ -30,13 +34,20 @@ JobSnapshot JobBoard::Find(const JobId& job) const {
   return found == entries_.end() ? nullptr : found->second.job;
 }
 
-std::vector<JobSnapshot> JobBoard::NewestFirst() const {
-  std::vector<JobSnapshot> jobs;
-  jobs.reserve(oldest_first_.size());
-  for (auto id = oldest_first_.rbegin(); id != oldest_first_.rend(); ++id) {
-    jobs.push_back(entries_.at(*id).job);
+std::vector<JobBoard::Numbered> JobBoard::NewestFirst(uint64_t before) const {
+  std::vector<Numbered> jobs;
+  for (auto it = std::make_reverse_iterator(by_number_.lower_bound(before));
+       it != by_number_.rend(); ++it) {
+    jobs.push_back({it->first, entries_.at(it->second).job});
   }
   return jobs;
+}
+
+void JobBoard::Forget(const JobId& job) {
+  const auto found = entries_.find(job);
+  if (found == entries_.end()) return;
+  by_number_.erase(found->second.number);
+  entries_.erase(found);
 }
 
 bool JobBoard::Watch(const JobId& job, JobWatcher* watcher) {

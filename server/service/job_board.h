@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstdint>
+#include <limits>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -28,11 +31,19 @@ class JobBoard {
  public:
   void Publish(const v1::Job& job);
   void LogsGrew(const JobId& job);
+  // The job is no more; who watches it has seen its end.
+  void Forget(const JobId& job);
   void Shutdown();
 
   // nullptr: no such job.
   JobSnapshot Find(const JobId& job) const;
-  std::vector<JobSnapshot> NewestFirst() const;
+  // All, or only those that are older than the job with this number.
+  struct Numbered {
+    uint64_t number;
+    JobSnapshot job;
+  };
+  static constexpr uint64_t kNewest = std::numeric_limits<uint64_t>::max();
+  std::vector<Numbered> NewestFirst(uint64_t before = kNewest) const;
 
   // Shows the watcher the job as it is now, then every change until Unwatch. False: no such job.
   bool Watch(const JobId& job, JobWatcher* watcher);
@@ -41,11 +52,13 @@ class JobBoard {
  private:
   struct Entry {
     JobSnapshot job;
+    uint64_t number;
     absl::flat_hash_set<JobWatcher*> watchers;
   };
 
   absl::flat_hash_map<JobId, Entry> entries_;
-  std::vector<JobId> oldest_first_;
+  std::map<uint64_t, JobId> by_number_;
+  uint64_t last_number_ = 0;
   bool shut_down_ = false;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/spec/paths.h"
 #include "common/spec/spec.h"
@@ -24,9 +25,31 @@ grpc::Status Reply(const absl::StatusOr<JobSnapshot>& job, Response* response) {
   return ToGrpc(job.status());
 }
 
+// What a list shows of a job.
+void Summarize(const v1::Job& job, v1::Job* listed) {
+  *listed = job;
+  listed->clear_spec();
+  listed->clear_ranks();
+  listed->clear_attempts();
+  if (listed->has_cause()) listed->mutable_cause()->clear_last_lines();
+}
+
 bool Wanted(const v1::ListJobsRequest& request, v1::JobState state) {
   const auto& states = request.states();
   return states.empty() || std::find(states.begin(), states.end(), state) != states.end();
+}
+
+void FillPage(const std::vector<JobBoard::Numbered>& jobs, const v1::ListJobsRequest& request,
+              v1::ListJobsResponse* response) {
+  const uint32_t asked = request.page_size() == 0 ? JobService::kMaxJobsPage : request.page_size();
+  const auto limit = static_cast<int>(std::min(asked, JobService::kMaxJobsPage));
+  uint64_t last = 0;
+  for (const JobBoard::Numbered& numbered : jobs) {
+    if (!Wanted(request, numbered.job->state())) continue;
+    if (response->jobs_size() == limit) return response->set_next_page_token(absl::StrCat(last));
+    Summarize(*numbered.job, response->add_jobs());
+    last = numbered.number;
+  }
 }
 
 }  // namespace
@@ -66,14 +89,12 @@ grpc::ServerUnaryReactor* JobService::ListJobs(grpc::CallbackServerContext* cont
                                                v1::ListJobsResponse* response) {
   auto* reactor = context->DefaultReactor();
   loop_.Post([this, reactor, request, response] {
-    for (const JobSnapshot& job : controller_.board().NewestFirst()) {
-      if (!Wanted(*request, job->state())) continue;
-      v1::Job* listed = response->add_jobs();
-      *listed = *job;
-      listed->clear_spec();
-      listed->clear_ranks();
-      if (listed->has_cause()) listed->mutable_cause()->clear_last_lines();
+    uint64_t before = JobBoard::kNewest;
+    if (!request->page_token().empty() && !absl::SimpleAtoi(request->page_token(), &before)) {
+      return reactor->Finish({grpc::StatusCode::INVALID_ARGUMENT,
+                              "page_token: is not one that came with a page"});
     }
+    FillPage(controller_.board().NewestFirst(before), *request, response);
     reactor->Finish(grpc::Status::OK);
   });
   return reactor;
@@ -109,6 +130,31 @@ grpc::ServerUnaryReactor* JobService::GetHistory(grpc::CallbackServerContext* co
         JobId(request->job_id()), request->from_step(), std::min(asked, kMaxHistoryPage));
     if (page.ok()) *response = *std::move(page);
     reactor->Finish(ToGrpc(page.status()));
+  });
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* JobService::ResizeJob(grpc::CallbackServerContext* context,
+                                                const v1::ResizeJobRequest* request,
+                                                v1::ResizeJobResponse* response) {
+  auto* reactor = context->DefaultReactor();
+  loop_.Post([this, reactor, request, response] {
+    reactor->Finish(Reply(controller_.Resize(JobId(request->job_id()), request->min_workers(),
+                                             request->max_workers()),
+                          response));
+  });
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* JobService::DrainWorker(grpc::CallbackServerContext* context,
+                                                  const v1::DrainWorkerRequest* request,
+                                                  v1::DrainWorkerResponse* response) {
+  auto* reactor = context->DefaultReactor();
+  loop_.Post([this, reactor, request, response] {
+    absl::StatusOr<v1::Worker> worker =
+        controller_.Drain(WorkerName(request->worker()), request->undo());
+    if (worker.ok()) *response->mutable_worker() = *std::move(worker);
+    reactor->Finish(ToGrpc(worker.status()));
   });
   return reactor;
 }

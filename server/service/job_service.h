@@ -12,6 +12,7 @@ class JobService : public v1::JobService::CallbackService {
  public:
   // Keeps a page well below the 4 MiB that a client accepts by default.
   static constexpr uint32_t kMaxHistoryPage = 20000;
+  static constexpr uint32_t kMaxJobsPage = 1000;
 
   // All outlive the service and its calls.
   JobService(EventLoop& loop, Controller& controller, const store::LogStore& logs)
@@ -36,6 +37,12 @@ class JobService : public v1::JobService::CallbackService {
   grpc::ServerUnaryReactor* GetHistory(grpc::CallbackServerContext* context,
                                        const v1::GetHistoryRequest* request,
                                        v1::GetHistoryResponse* response) override;
+  grpc::ServerUnaryReactor* ResizeJob(grpc::CallbackServerContext* context,
+                                      const v1::ResizeJobRequest* request,
+                                      v1::ResizeJobResponse* response) override;
+  grpc::ServerUnaryReactor* DrainWorker(grpc::CallbackServerContext* context,
+                                        const v1::DrainWorkerRequest* request,
+                                        v1::DrainWorkerResponse* response) override;
   grpc::ServerUnaryReactor* ListWorkers(grpc::CallbackServerContext* context,
                                         const v1::ListWorkersRequest* request,
                                         v1::ListWorkersResponse* response) override;

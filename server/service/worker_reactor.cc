@@ -79,11 +79,8 @@ void WorkerReactor::Handle() {
     incarnation_ = Incarnation(received_.register_().incarnation());
     controller_.Deliver(
         core::WorkerConnected{std::move(*received_.mutable_register_()), connection_}, read_on);
-  } else if (received_.has_rank_log()) {
-    controller_.AppendLogs(received_.rank_log());
-    ReadNext();
   } else {
-    controller_.Deliver(core::WorkerMessage{worker_, incarnation_, std::move(received_)}, read_on);
+    controller_.Deliver(core::WorkerMessage{worker_, connection_, std::move(received_)}, read_on);
   }
 }
 

@@ -19,10 +19,20 @@ struct Batch {
     v1::RankProgress progress;
   };
 
+  struct Drain {
+    WorkerName worker;
+    bool draining;
+  };
+
   std::vector<v1::JobRecord> jobs;
   std::vector<Progress> progress;
+  // Jobs that go, with their history; whatever else the batch says about them.
+  std::vector<JobId> forgotten;
+  std::vector<Drain> drains;
 
-  bool empty() const { return jobs.empty() && progress.empty(); }
+  bool empty() const { return IsOnlyHistory() && progress.empty(); }
+  // Nothing that anybody must be told of.
+  bool IsOnlyHistory() const { return jobs.empty() && forgotten.empty() && drains.empty(); }
 };
 
 // The coordinator's memory: jobs, and the history of each. Not thread-safe.
@@ -34,6 +44,10 @@ class Journal {
   //   DataLoss  a record cannot be read; the message names the job.
   //   Internal  the journal cannot be read.
   virtual absl::StatusOr<std::vector<v1::JobRecord>> LoadJobs() = 0;
+
+  // The workers that are being drained.
+  //   Internal  the journal cannot be read.
+  virtual absl::StatusOr<std::vector<WorkerName>> LoadDraining() = 0;
 
   // All of it or nothing, and on disk when it returns. A record replaces the job's earlier one.
   // Samples that start at step s replace all that was recorded from s on: a later attempt that runs

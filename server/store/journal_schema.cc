@@ -45,11 +45,16 @@ CREATE TABLE evaluations (
 ALTER TABLE samples ADD COLUMN samples_digest INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE samples ADD COLUMN receipt INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE samples ADD COLUMN parameter_digest TEXT NOT NULL DEFAULT '';
+)sql",
+    R"sql(
+CREATE TABLE draining_workers (
+  name TEXT PRIMARY KEY
+) WITHOUT ROWID;
 )sql"};
 constexpr int kVersion = std::size(kUpgrades);
 
 absl::Status CheckUndamaged(const std::string& path, SQLite::Database& database) {
-  const std::string verdict = database.execAndGet("PRAGMA quick_check(1)").getString();
+  const std::string verdict = database.execAndGet("PRAGMA integrity_check(1)").getString();
   return verdict == "ok" ? absl::OkStatus() : Damaged(path, verdict);
 }
 

@@ -187,6 +187,11 @@ void LogStore::Close(const JobId& job) {
   writers_.erase(job);
 }
 
+void LogStore::Forget(const JobId& job) {
+  Close(job);
+  unlink(PathOf(job).c_str());
+}
+
 absl::StatusOr<LogPage> LogStore::Read(const JobId& job, uint64_t offset) const {
   LogPage page;
   page.next_offset = offset;

@@ -46,6 +46,9 @@ class LogStore {
   // Nothing more will be appended soon: closes the file.
   void Close(const JobId& job);
 
+  // They are not wanted any more: removes the file.
+  void Forget(const JobId& job);
+
   // The lines from `offset` on, about kPageBytes of them. No file is an empty page.
   //   DataLoss  what stands at the offset is not a line.
   //   Internal  the file cannot be read.

@@ -5,7 +5,9 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
+#include <system_error>
 #include <utility>
 
 #include "absl/memory/memory.h"
@@ -57,6 +59,13 @@ absl::StatusOr<v1::JobRecord> ParseRecord(const SQLite::Column& id, const SQLite
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<SqliteJournal>> SqliteJournal::Open(const std::string& path) try {
+  // SQLite takes a file that is shorter than its smallest page for a new one.
+  constexpr uintmax_t kSmallestPage = 512;
+  std::error_code missing;
+  const uintmax_t size = std::filesystem::file_size(path, missing);
+  if (!missing && size > 0 && size < kSmallestPage) {
+    return Damaged(path, absl::StrCat("it is cut off after ", size, " bytes"));
+  }
   SQLite::Database database(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, kBusyTimeoutMs);
   if (absl::Status status = PrepareSchema(path, database); !status.ok()) return status;
   return absl::WrapUnique(new SqliteJournal(std::move(database)));
@@ -69,6 +78,9 @@ absl::StatusOr<std::unique_ptr<SqliteJournal>> SqliteJournal::Open(const std::st
 SqliteJournal::SqliteJournal(SQLite::Database database)
     : database_(std::move(database)),
       write_job_(database_, "INSERT OR REPLACE INTO jobs VALUES (?, ?, ?, ?)"),
+      forget_job_(database_, "DELETE FROM jobs WHERE id = ?"),
+      drain_(database_, "INSERT OR REPLACE INTO draining_workers VALUES (?)"),
+      undo_drain_(database_, "DELETE FROM draining_workers WHERE name = ?"),
       forget_samples_(database_, "DELETE FROM samples WHERE job_id = ? AND step >= ?"),
       forget_evaluations_(database_, "DELETE FROM evaluations WHERE job_id = ? AND step >= ?"),
       write_sample_(database_, "INSERT OR REPLACE INTO samples VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"),
@@ -94,11 +106,22 @@ absl::StatusOr<std::vector<v1::JobRecord>> SqliteJournal::LoadJobs() try {
   return ToStatus(error);
 }
 
+absl::StatusOr<std::vector<WorkerName>> SqliteJournal::LoadDraining() try {
+  std::vector<WorkerName> workers;
+  SQLite::Statement query(database_, "SELECT name FROM draining_workers ORDER BY name");
+  while (query.executeStep()) workers.emplace_back(query.getColumn(0).getString());
+  return workers;
+} catch (const SQLite::Exception& error) {
+  return ToStatus(error);
+}
+
 absl::Status SqliteJournal::Commit(const Batch& batch) try {
   SQLite::Transaction transaction(database_);
   if (batch.empty()) database_.exec(WriteVersion());  // Writes a page with what it holds already.
   for (const v1::JobRecord& record : batch.jobs) WriteJob(record);
   for (const Batch::Progress& progress : batch.progress) WriteProgress(progress);
+  for (const JobId& job : batch.forgotten) Forget(job);
+  for (const Batch::Drain& drain : batch.drains) WriteDrain(drain);
   transaction.commit();
   return absl::OkStatus();
 } catch (const SQLite::Exception& error) {
@@ -145,6 +168,18 @@ void SqliteJournal::WriteProgress(const Batch::Progress& batch) {
     write.bind(6, Signed(evaluation.samples()));
     write.exec();
   }
+}
+
+void SqliteJournal::WriteDrain(const Batch::Drain& drain) {
+  SQLite::Statement& write = Fresh(drain.draining ? drain_ : undo_drain_);
+  write.bind(1, drain.worker.value());
+  write.exec();
+}
+
+void SqliteJournal::Forget(const JobId& job) {
+  Fresh(forget_job_).bind(1, job.value());
+  forget_job_.exec();
+  ForgetFrom(job, 0);
 }
 
 void SqliteJournal::ForgetFrom(const JobId& job, uint64_t step) {

@@ -20,6 +20,7 @@ class SqliteJournal : public Journal {
   static absl::StatusOr<std::unique_ptr<SqliteJournal>> Open(const std::string& path);
 
   absl::StatusOr<std::vector<v1::JobRecord>> LoadJobs() override;
+  absl::StatusOr<std::vector<WorkerName>> LoadDraining() override;
   absl::Status Commit(const Batch& batch) override;
   absl::StatusOr<v1::GetHistoryResponse> ReadHistory(const JobId& job, uint64_t from_step,
                                                      uint32_t limit) override;
@@ -30,6 +31,8 @@ class SqliteJournal : public Journal {
 
   void WriteJob(const v1::JobRecord& record);
   void WriteProgress(const Batch::Progress& progress);
+  void WriteDrain(const Batch::Drain& drain);
+  void Forget(const JobId& job);
   void ForgetFrom(const JobId& job, uint64_t step);
   void ReadSamples(const JobId& job, uint64_t from_step, uint32_t limit,
                    v1::GetHistoryResponse* page);
@@ -37,6 +40,9 @@ class SqliteJournal : public Journal {
 
   SQLite::Database database_;
   SQLite::Statement write_job_;
+  SQLite::Statement forget_job_;
+  SQLite::Statement drain_;
+  SQLite::Statement undo_drain_;
   SQLite::Statement forget_samples_;
   SQLite::Statement forget_evaluations_;
   SQLite::Statement write_sample_;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <csignal>
 #include <filesystem>
+#include <iterator>
 #include <fstream>
 
 #include "common/temporary_folder.h"
@@ -44,6 +45,12 @@ Batch Steps(uint64_t first, uint64_t last, double loss_sum) {
     sample->set_receipt(~(step << 1));
     if (step % 2 == 0) sample->set_parameter_digest("digest");
   }
+  return batch;
+}
+
+Batch JobsOnly(std::vector<v1::JobRecord> jobs) {
+  Batch batch;
+  batch.jobs = std::move(jobs);
   return batch;
 }
 
@@ -133,11 +140,10 @@ class SqliteJournalTest : public ::testing::Test {
 };
 
 TEST_F(SqliteJournalTest, LoadJobs_AfterReopen_GivesTheLatestRecordsBySequence) {
-  ASSERT_TRUE(journal_->Commit({{MakeRecord("b", 1, v1::JOB_STATE_QUEUED)}, {}}).ok());
+  ASSERT_TRUE(journal_->Commit(JobsOnly({MakeRecord("b", 1, v1::JOB_STATE_QUEUED)})).ok());
   ASSERT_TRUE(journal_
-                  ->Commit({{MakeRecord("a", 2, v1::JOB_STATE_QUEUED),
-                             MakeRecord("b", 1, v1::JOB_STATE_SUCCEEDED)},
-                            {}})
+                  ->Commit(JobsOnly({MakeRecord("a", 2, v1::JOB_STATE_QUEUED),
+                                     MakeRecord("b", 1, v1::JOB_STATE_SUCCEEDED)}))
                   .ok());
   Reopen();
   const auto jobs = journal_->LoadJobs();
@@ -329,6 +335,83 @@ TEST_F(SqliteJournalTest, LoadJobs_UnreadableRecord_NamesTheJob) {
   const auto jobs = journal_->LoadJobs();
   EXPECT_EQ(jobs.status().code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(std::string(jobs.status().message()), HasSubstr("broken-job"));
+}
+
+TEST_F(SqliteJournalTest, Forgotten_JobAndItsHistoryAreGone_OthersStay) {
+  ASSERT_TRUE(journal_
+                  ->Commit(JobsOnly({MakeRecord(kJob.value(), 1, v1::JOB_STATE_SUCCEEDED),
+                                     MakeRecord("other", 2, v1::JOB_STATE_QUEUED)}))
+                  .ok());
+  ASSERT_TRUE(journal_->Commit(Steps(1, 5, 1)).ok());
+  ASSERT_TRUE(journal_->Commit(EvaluationAt(5)).ok());
+  Batch batch;
+  batch.forgotten = {kJob};
+  ASSERT_TRUE(journal_->Commit(batch).ok());
+  Reopen();
+  ASSERT_EQ(journal_->LoadJobs()->size(), 1u);
+  EXPECT_EQ(journal_->LoadJobs()->at(0).job().id(), "other");
+  EXPECT_EQ(journal_->ReadHistory(kJob, 0, 100)->samples_size(), 0);
+  EXPECT_EQ(journal_->ReadHistory(kJob, 0, 100)->evaluations_size(), 0);
+}
+
+TEST_F(SqliteJournalTest, Draining_IsRememberedUntilItIsUndone) {
+  const auto drain = [this](const char* worker, bool draining) {
+    Batch batch;
+    batch.drains = {{WorkerName(worker), draining}};
+    ASSERT_TRUE(journal_->Commit(batch).ok());
+  };
+  drain("b", true);
+  drain("a", true);
+  drain("b", true);
+  Reopen();
+  EXPECT_THAT(*journal_->LoadDraining(), ElementsAre(WorkerName("a"), WorkerName("b")));
+  drain("b", false);
+  Reopen();
+  EXPECT_THAT(*journal_->LoadDraining(), ElementsAre(WorkerName("a")));
+}
+
+// A file that is cut off or overwritten anywhere is read as it was, or refused with what to do; it is never
+// replaced, and no record comes out of it that was not put in.
+TEST_F(SqliteJournalTest, Damage_Anywhere_IsRefusedOrHarmlessAndTheFileStaysAsItIs) {
+  for (uint64_t sequence = 1; sequence <= 40; ++sequence) {
+    ASSERT_TRUE(journal_
+                    ->Commit(JobsOnly({MakeRecord("job-" + std::to_string(sequence), sequence,
+                                                  v1::JOB_STATE_SUCCEEDED)}))
+                    .ok());
+    ASSERT_TRUE(journal_->Commit(Steps(sequence * 10, sequence * 10 + 9, 1)).ok());
+  }
+  journal_.reset();  // Everything is in the one file now.
+  std::ifstream in(path_, std::ios::binary);
+  const std::string whole{std::istreambuf_iterator<char>(in), {}};
+  int refused = 0;
+  const auto check = [&](const std::string& bytes, const std::string& what) {
+    std::filesystem::remove(path_ + "-wal");
+    std::filesystem::remove(path_ + "-shm");
+    std::ofstream(path_, std::ios::binary) << bytes;
+    const auto journal = SqliteJournal::Open(path_);
+    if (journal.ok()) {
+      const auto jobs = (*journal)->LoadJobs();
+      if (jobs.ok()) {
+        EXPECT_EQ(jobs->size(), 40u) << what;
+        return;
+      }
+    } else {
+      EXPECT_THAT(std::string(journal.status().message()), HasSubstr(path_)) << what;
+    }
+    ++refused;
+    EXPECT_EQ(std::filesystem::file_size(path_), bytes.size()) << what;
+  };
+  for (size_t size = 1; size < whole.size(); size += 997) {
+    check(whole.substr(0, size), "cut off at " + std::to_string(size));
+  }
+  const int cut_refused = refused;
+  EXPECT_GT(cut_refused, static_cast<int>(whole.size() / 997) - 2) << "control: no cut is harmless";
+  for (size_t at = 0; at + 64 < whole.size(); at += 1499) {
+    std::string bytes = whole;
+    for (size_t i = 0; i < 64; ++i) bytes[at + i] = static_cast<char>(~bytes[at + i]);
+    check(bytes, "garbage at " + std::to_string(at));
+  }
+  EXPECT_GT(refused, cut_refused + 5);
 }
 
 }  // namespace

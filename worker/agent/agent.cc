@@ -5,6 +5,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "common/proto_time.h"
 #include "common/version.h"
 #include "worker/agent/route.h"
 
@@ -36,7 +37,7 @@ void Agent::Shutdown(const absl::Status& outcome) {
   if (stopping_) return;
   stopping_ = true;
   outcome_ = outcome;
-  for (const auto& [key, rank] : running_) rank->Leave();
+  for (const auto& [key, rank] : running_) rank->Leave("the agent was stopped");
   if (running_.empty()) return Close();
   stop_timer_ = loop_.After(options_.ranks.kill_grace + kKillPatience, [this] { Close(); });
 }
@@ -69,16 +70,15 @@ absl::StatusOr<v1::Register> Agent::MakeRegister() {
 v1::Heartbeat Agent::MakeHeartbeat() {
   v1::Heartbeat heartbeat;
   for (const auto& [key, rank] : running_) {
-    v1::RankPosition* position = heartbeat.add_ranks();
-    SetKey(key, position);
-    position->set_step(rank->position().step);
-    position->set_phase(rank->position().phase);
+    *heartbeat.add_ranks() = rank->Position();
   }
   return heartbeat;
 }
 
-void Agent::OnConnected() {
+void Agent::OnConnected(const v1::Registered& registered) {
   absence_timer_.Reset();
+  lease_timer_.Reset();
+  lease_ = FromProto(registered.lease());
   printed_reason_.clear();
   const size_t slots = options_.slots.size();
   std::cout << "tandem-worker " << options_.name << " connected to " << options_.coordinator
@@ -87,6 +87,9 @@ void Agent::OnConnected() {
 
 void Agent::OnDisconnected(const absl::Status& why) {
   WatchForAbsence();
+  if (lease_ > absl::ZeroDuration() && !lease_timer_.active()) {
+    lease_timer_ = loop_.After(lease_, [this] { StopRanksThatWantIt(); });
+  }
   const std::string reason(why.message());
   if (reason == std::exchange(printed_reason_, reason)) return;
   std::cerr << "tandem-worker: not connected to the coordinator at " << options_.coordinator
@@ -108,7 +111,15 @@ void Agent::WatchForAbsence() {
   });
 }
 
-void Agent::OnSent(const v1::WorkerToCoordinator& message) {
+void Agent::StopRanksThatWantIt() {
+  for (const auto& [key, rank] : running_) {
+    if (!rank->StopsWithoutCoordinator()) continue;
+    rank->Leave(absl::StrCat("the coordinator could not be reached for ", absl::FormatDuration(lease_),
+                             ", and on_coordinator_loss is stop"));
+  }
+}
+
+void Agent::OnAcknowledged(const v1::WorkerToCoordinator& message) {
   if (message.has_rank_exited()) unreported_.erase(KeyOf(message.rank_exited()));
 }
 
@@ -118,10 +129,11 @@ void Agent::OnMessage(const v1::CoordinatorToWorker& message) {
       return PrepareRanks(message.prepare_ranks());
     case v1::CoordinatorToWorker::kStartRanks:
       return StartRanks(message.start_ranks().start());
+    case v1::CoordinatorToWorker::kPauseRanks:
+      return PauseRanks(message.pause_ranks());
     case v1::CoordinatorToWorker::kAbort:
       return AbortRanks(message.abort());
     case v1::CoordinatorToWorker::kAcknowledge:
-    case v1::CoordinatorToWorker::kPauseRanks:
     case v1::CoordinatorToWorker::kRegistered:
     case v1::CoordinatorToWorker::KIND_NOT_SET:
       return;
@@ -209,11 +221,19 @@ void Agent::StartRanks(const v1::Start& start) {
   }
 }
 
+void Agent::PauseRanks(const v1::PauseRanks& pause) {
+  for (const auto& [key, rank] : running_) {
+    if (key.job.value() == pause.job_id() && key.attempt.value() == pause.attempt()) rank->Pause();
+  }
+}
+
 void Agent::AbortRanks(const v1::Abort& abort) {
   const JobId job(abort.job_id());
   memory_.NoteAborted(job, AttemptNumber(abort.attempt()));
   for (const auto& [key, rank] : running_) {
-    if (key.job == job && memory_.IsAborted(job, key.attempt)) rank->Stop();
+    if (key.job == job && memory_.IsAborted(job, key.attempt)) {
+      rank->Stop(abort.print_stacks());
+    }
   }
 }
 

@@ -61,9 +61,9 @@ class Agent : private CoordinatorLink::Owner {
  private:
   absl::StatusOr<v1::Register> MakeRegister() override;
   v1::Heartbeat MakeHeartbeat() override;
-  void OnConnected() override;
+  void OnConnected(const v1::Registered& registered) override;
   void OnMessage(const v1::CoordinatorToWorker& message) override;
-  void OnSent(const v1::WorkerToCoordinator& message) override;
+  void OnAcknowledged(const v1::WorkerToCoordinator& message) override;
   void OnDisconnected(const absl::Status& why) override;
   void OnRefused(const absl::Status& why) override;
 
@@ -75,7 +75,10 @@ class Agent : private CoordinatorLink::Owner {
   // Ends a rank that never began: with a failure, or as aborted if `why` is Cancelled.
   void RefuseRank(const RankKey& key, const absl::Status& why);
   void StartRanks(const v1::Start& start);
+  void PauseRanks(const v1::PauseRanks& pause);
   void AbortRanks(const v1::Abort& abort);
+  // The coordinator has been away for longer than the lease.
+  void StopRanksThatWantIt();
   void OnRankExited(const RankKey& key);
 
   void WatchForAbsence();
@@ -89,8 +92,8 @@ class Agent : private CoordinatorLink::Owner {
   std::string advertise_address_;
   AttemptMemory memory_;
   std::map<RankKey, std::unique_ptr<RankRunner>> running_;
-  // Ranks whose RankExited has not been sent: while the coordinator has not heard of it, they run
-  // for it.
+  // Ranks whose RankExited has not been acknowledged: while the coordinator has not heard of it, they
+  // run for it.
   std::map<RankKey, v1::RunningRank> unreported_;
   // Exited, and destroyed once the callback that said so is over.
   std::vector<std::unique_ptr<RankRunner>> exited_;
@@ -98,7 +101,9 @@ class Agent : private CoordinatorLink::Owner {
   bool stopping_ = false;
   bool closing_ = false;
   absl::Status outcome_;
-  EventLoop::Registration absence_timer_, stop_timer_;
+  // As the coordinator said last.
+  absl::Duration lease_;
+  EventLoop::Registration absence_timer_, lease_timer_, stop_timer_;
 };
 
 }  // namespace tandem::agent

@@ -256,6 +256,59 @@ TEST_F(AgentTest, Abort_OrdinaryTrainer_EndsBySigterm) {
   EXPECT_EQ(exited.signal(), SIGTERM);
 }
 
+TEST_F(AgentTest, Abort_WithStacks_TrainerPrintsThemBeforeItIsStopped) {
+  StartAgent();
+  coordinator_.Send(Prepare("stacks"));
+  const auto pid = static_cast<pid_t>(AwaitPrepared(&coordinator_, RankOf(0)).pid());
+  kill(pid, SIGSTOP);  // As one that hangs may be.
+  coordinator_.Send(Abort(1, /*print_stacks=*/true));
+  coordinator_.Send(Abort());  // A repeated order does not cut it short.
+  const v1::RankExited exited = AwaitExit(&coordinator_, RankOf(0));
+  EXPECT_TRUE(exited.aborted());
+  EXPECT_THAT(exited.last_lines(), ElementsAre("frame of a stack", "-- end of stacks --"));
+}
+
+TEST_F(AgentTest, Abort_WithStacksOfATrainerThatCannotPrintThem_IsStoppedAllTheSame) {
+  StartAgent();
+  coordinator_.Send(Prepare("hang"));
+  AwaitPrepared(&coordinator_, RankOf(0));
+  coordinator_.Send(Abort(1, /*print_stacks=*/true));
+  EXPECT_TRUE(AwaitExit(&coordinator_, RankOf(0)).signal() != 0);
+}
+
+TEST_F(AgentTest, Pause_IsHandedToTheTrainerAndReported) {
+  StartAgent();
+  coordinator_.Send(Prepare("pause"));
+  AwaitPrepared(&coordinator_, RankOf(0));
+  coordinator_.Send(StartRanks());
+  coordinator_.Send(StartRanks());  // Changes nothing the second time.
+  coordinator_.Send(PauseRanks());
+  const v1::RankExited exited = AwaitExit(&coordinator_, RankOf(0));
+  EXPECT_EQ(exited.exit_code(), 0);
+  EXPECT_FALSE(exited.aborted());
+  const auto messages = coordinator_.messages();
+  EXPECT_TRUE(std::any_of(messages.begin(), messages.end(), [](const auto& message) {
+    return message.rank_report().paused().step() == 7;
+  }));
+}
+
+TEST_F(AgentTest, Heartbeat_OfAStoppedProcess_SaysSo) {
+  StartAgent();
+  coordinator_.Send(Prepare("hang"));
+  const auto pid = static_cast<pid_t>(AwaitPrepared(&coordinator_, RankOf(0)).pid());
+  const auto is_in = [](v1::ProcessState state) {
+    return [state](const FakeCoordinator::Messages& messages) {
+      const auto& ranks = messages.back().heartbeat().ranks();
+      return !ranks.empty() && ranks[0].process() == state;
+    };
+  };
+  EXPECT_TRUE(coordinator_.WaitUntil(is_in(v1::PROCESS_STATE_SLEEPING)));
+  kill(pid, SIGSTOP);
+  EXPECT_TRUE(coordinator_.WaitUntil(is_in(v1::PROCESS_STATE_STOPPED)));
+  kill(pid, SIGCONT);
+  EXPECT_TRUE(coordinator_.WaitUntil(is_in(v1::PROCESS_STATE_SLEEPING)));
+}
+
 TEST_F(AgentTest, Abort_OfAnEarlierAttempt_LeavesThisOneAlone) {
   StartAgent(2);
   coordinator_.Send(Prepare("train", 1, 2));
@@ -457,6 +510,55 @@ TEST_F(AgentTest, Coordinator_AwayWhileARankFinishes_HearsEverythingInOrderLater
     if (messages[i].has_rank_exited()) heard.push_back("exited");
   }
   EXPECT_THAT(heard, ElementsAre("step 1", "step 2", "step 3", "finished", "exited"));
+}
+
+TEST_F(AgentTest, Connection_BreaksBeforeReportsAreAcknowledged_TheyAreSentAgainAndTheExitTakesItsSlot) {
+  StartAgent();
+  coordinator_.StopAcknowledging();
+  coordinator_.Send(Prepare("exit-3"));
+  AwaitExit(&coordinator_, RankOf(0));
+  coordinator_.Disconnect();
+  ASSERT_TRUE(AwaitRegistrations(&coordinator_, 2));
+  const v1::Register again = FindRegistrations(coordinator_.messages())[1];
+  EXPECT_EQ(again.next_sequence(), 1U);
+  // It has been heard of and not taken over: it still runs for the coordinator.
+  EXPECT_THAT(again.running(), SizeIs(1));
+}
+
+TEST_F(AgentTest, Connection_BreaksAfterReportsWereAcknowledged_NothingIsSaidAgain) {
+  StartAgent();
+  coordinator_.Send(Prepare("exit-3"));
+  AwaitExit(&coordinator_, RankOf(0));
+  coordinator_.Send(Prepare("hang", 1, 2));
+  AwaitPrepared(&coordinator_, RankOf(0, 2));
+  coordinator_.Disconnect();
+  ASSERT_TRUE(AwaitRegistrations(&coordinator_, 2));
+  const v1::Register again = FindRegistrations(coordinator_.messages())[1];
+  EXPECT_GT(again.next_sequence(), 1U);
+  ASSERT_THAT(again.running(), SizeIs(1));
+  EXPECT_EQ(KeyOf(again.running(0)), RankOf(0, 2));
+}
+
+TEST_F(AgentTest, CoordinatorAwayForLongerThanTheLease_OnlyJobsThatWantItAreStopped) {
+  coordinator_.SetLease(absl::Milliseconds(100));
+  StartAgent(2);
+  v1::CoordinatorToWorker stopping = Prepare("hang");
+  stopping.mutable_prepare_ranks()->mutable_spec()->set_on_coordinator_loss(
+      v1::COORDINATOR_LOSS_STOP);
+  coordinator_.Send(stopping);
+  v1::CoordinatorToWorker keeping = Prepare("hang", 2, 2);
+  keeping.mutable_prepare_ranks()->mutable_ranks()->erase(
+      keeping.prepare_ranks().ranks().begin());
+  coordinator_.Send(keeping);
+  const auto stopped = static_cast<pid_t>(AwaitPrepared(&coordinator_, RankOf(0)).pid());
+  const auto kept = static_cast<pid_t>(AwaitPrepared(&coordinator_, RankOf(1, 2)).pid());
+  coordinator_.StopListening();
+  EXPECT_TRUE(EndsWithin(stopped, 10000));
+  EXPECT_FALSE(EndsWithin(kept, 0));
+  coordinator_.Listen();
+  const v1::RankExited exited = AwaitExit(&coordinator_, RankOf(0));
+  EXPECT_EQ(exited.failure().code(), v1::CAUSE_CODE_WORKER_LOST);
+  EXPECT_THAT(exited.failure().message(), HasSubstr("on_coordinator_loss is stop"));
 }
 
 TEST_F(AgentTest, Registration_NameStillConnected_IsTriedAgain) {

@@ -6,15 +6,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <fstream>
-#include <sstream>
-#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include "worker/agent/process_stat.h"
 
 namespace tandem::agent {
 namespace {
@@ -33,24 +29,6 @@ ExitStatus Reap(int pidfd) {
   waitid(P_PIDFD, static_cast<id_t>(pidfd), &info, WEXITED | WNOHANG);
   if (info.si_code == CLD_EXITED) return {.code = info.si_status};
   return {.signal = info.si_status};
-}
-
-// PF_EXITING of the kernel's include/linux/sched.h: set before a process lets go of its sockets, so
-// before any peer can complain, and long before it can be waited for.
-constexpr uint64_t kExiting = 0x4;
-
-// The flags are the ninth field of /proc/PID/stat; the second, a name, may hold anything.
-bool IsExiting(pid_t pid) {
-  std::ifstream file(absl::StrCat("/proc/", pid, "/stat"));
-  std::string text;
-  std::getline(file, text, '\0');
-  std::istringstream rest(text.substr(std::min(text.size(), text.rfind(')') + 1)));
-  std::string state, skipped;
-  uint64_t flags = 0;
-  rest >> state;
-  for (int field = 4; field <= 8; ++field) rest >> skipped;
-  rest >> flags;
-  return state == "Z" || (flags & kExiting) != 0;
 }
 
 }  // namespace
@@ -82,7 +60,11 @@ ChildProcess::~ChildProcess() {
   if (!reaped_) kill(-pid_, SIGKILL);
 }
 
-bool ChildProcess::HasEnded() const { return reaped_ || IsExiting(pid_); }
+bool ChildProcess::HasEnded() const {
+  if (reaped_) return true;
+  const auto stat = ReadProcessStat(pid_);
+  return !stat || stat->is_exiting;
+}
 
 void ChildProcess::Terminate(absl::Duration grace) {
   if (terminating_ || reaped_) return;

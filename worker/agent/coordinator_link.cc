@@ -48,13 +48,18 @@ void CoordinatorLink::Connect() {
   stream_ = ConnectStream::Start(&loop_, coordinator_, this);
   v1::WorkerToCoordinator message;
   *message.mutable_register_() = *std::move(registration);
-  writing_ = Writing::kOther;
+  message.mutable_register_()->set_next_sequence(outbox_.first_sequence());
+  outbox_.Rewind();
+  writing_ = true;
   stream_->Write(std::move(message));
 }
 
 void CoordinatorLink::OnReceived(const v1::CoordinatorToWorker& message) {
   if (message.has_registered()) return OnRegistered(message.registered());
-  owner_.OnMessage(message);
+  if (!message.has_acknowledge()) return owner_.OnMessage(message);
+  outbox_.Acknowledge(message.acknowledge().sequence(),
+                      [this](const auto& taken) { owner_.OnAcknowledged(taken); });
+  Pump();
 }
 
 void CoordinatorLink::OnRegistered(const v1::Registered& registered) {
@@ -62,7 +67,7 @@ void CoordinatorLink::OnRegistered(const v1::Registered& registered) {
   backoff_.Reset();
   heartbeat_interval_ = FromProto(registered.heartbeat_interval());
   if (heartbeat_interval_ <= absl::ZeroDuration()) heartbeat_interval_ = kDefaultHeartbeat;
-  owner_.OnConnected();
+  owner_.OnConnected(registered);
   Beat();
 }
 
@@ -74,41 +79,35 @@ void CoordinatorLink::Beat() {
 
 void CoordinatorLink::Pump() {
   // Nothing before Registered: a coordinator that refuses the registration would drop it.
-  if (!registered_ || writing_ != Writing::kNothing) return;
+  if (!registered_ || writing_) return;
   if (heartbeat_due_) {
     // Ahead of the queue, so that a flood of log lines does not make the agent look dead.
     heartbeat_due_ = false;
-    writing_ = Writing::kOther;
+    writing_ = true;
     v1::WorkerToCoordinator message;
     *message.mutable_heartbeat() = owner_.MakeHeartbeat();
     stream_->Write(std::move(message));
-  } else if (!outbox_.empty()) {
-    writing_ = Writing::kFromOutbox;
-    stream_->Write(outbox_.front());
-  } else if (on_closed_ != nullptr) {
-    writing_ = Writing::kFinished;
+  } else if (const v1::WorkerToCoordinator* next = outbox_.Next()) {
+    writing_ = true;
+    outbox_.NoteSent();
+    stream_->Write(*next);
+  } else if (on_closed_ != nullptr && outbox_.empty()) {
+    writing_ = true;
     stream_->FinishWriting();
   }
 }
 
 void CoordinatorLink::OnWritten(bool ok) {
-  const Writing written = std::exchange(writing_, Writing::kNothing);
-  if (!ok) {
-    // OnClosed follows. Until then nothing may be written.
-    registered_ = false;
-    return;
-  }
-  if (written == Writing::kFromOutbox) {
-    owner_.OnSent(outbox_.front());
-    outbox_.PopFront();
-  }
-  Pump();
+  writing_ = false;
+  if (ok) return Pump();
+  // OnClosed follows. Until then nothing may be written.
+  registered_ = false;
 }
 
 void CoordinatorLink::OnClosed(const grpc::Status& status) {
   stream_.reset();
   registered_ = false;
-  writing_ = Writing::kNothing;
+  writing_ = false;
   heartbeat_timer_.Reset();
   close_timer_.Reset();
   if (on_closed_ != nullptr) return on_closed_();

@@ -28,10 +28,10 @@ class CoordinatorLink : private ConnectStream::Listener {
     // An error counts as a failed try.
     virtual absl::StatusOr<v1::Register> MakeRegister() = 0;
     virtual v1::Heartbeat MakeHeartbeat() = 0;
-    virtual void OnConnected() = 0;
+    virtual void OnConnected(const v1::Registered& registered) = 0;
     virtual void OnMessage(const v1::CoordinatorToWorker& message) = 0;
-    // The message is on its way to the coordinator.
-    virtual void OnSent(const v1::WorkerToCoordinator& message) = 0;
+    // The coordinator has it on disk.
+    virtual void OnAcknowledged(const v1::WorkerToCoordinator& message) = 0;
     // A try failed, or the connection broke; there will be another try.
     virtual void OnDisconnected(const absl::Status& why) = 0;
     // The coordinator does not want this agent; there will be no other try.
@@ -41,14 +41,15 @@ class CoordinatorLink : private ConnectStream::Listener {
   CoordinatorLink(EventLoop* loop, std::string coordinator, Backoff::Policy backoff, Owner* owner);
 
   void Start() { Connect(); }
-  // Sends now or when connected, in the order of the calls.
+  // Sends now or when connected, in the order of the calls, as often as it takes until the coordinator
+  // acknowledges it.
   void Send(v1::WorkerToCoordinator message);
-  // Sends what it can until `patience` is over, and ends the call. Then calls `on_closed`, once,
+  // Sends what it can until everything is acknowledged or `patience` is over, and ends the call. Then calls `on_closed`, once,
   // after which the link may be destroyed. Not before.
   void Close(absl::Duration patience, std::function<void()> on_closed);
 
  private:
-  static constexpr size_t kLogBytesLimit = size_t{8} << 20;
+  static constexpr size_t kLogBytesLimit = size_t{16} << 20;
 
   void Connect();
   void OnRegistered(const v1::Registered& registered);
@@ -70,7 +71,7 @@ class CoordinatorLink : private ConnectStream::Listener {
   // Null while waiting.
   std::shared_ptr<ConnectStream> stream_;
   bool registered_ = false;
-  enum class Writing { kNothing, kFromOutbox, kOther, kFinished } writing_ = Writing::kNothing;
+  bool writing_ = false;
   bool heartbeat_due_ = false;
   absl::Duration heartbeat_interval_;
   std::function<void()> on_closed_;

@@ -13,7 +13,7 @@ RankKey KeyOfLog(const v1::RankLog& log) {
 }
 
 size_t LogBytes(const v1::WorkerToCoordinator& message) {
-  return message.has_rank_log() ? message.ByteSizeLong() : 0;
+  return message.has_rank_log() ? message.rank_log().ByteSizeLong() : 0;
 }
 
 }  // namespace
@@ -21,7 +21,16 @@ size_t LogBytes(const v1::WorkerToCoordinator& message) {
 void Outbox::Add(v1::WorkerToCoordinator message) {
   if (message.has_rank_log()) return AddLog(std::move(message));
   if (message.has_rank_exited()) AddNotice(KeyOf(message.rank_exited()));
+  Append(std::move(message));
+}
+
+void Outbox::Append(v1::WorkerToCoordinator message) {
+  message.set_sequence(++last_sequence_);
   messages_.push_back(std::move(message));
+}
+
+const v1::WorkerToCoordinator* Outbox::Next() const {
+  return sent_ < messages_.size() ? &messages_[sent_] : nullptr;
 }
 
 void Outbox::AddLog(v1::WorkerToCoordinator message) {
@@ -33,7 +42,7 @@ void Outbox::AddLog(v1::WorkerToCoordinator message) {
   }
   AddNotice(key);
   log_bytes_ += bytes;
-  messages_.push_back(std::move(message));
+  Append(std::move(message));
 }
 
 void Outbox::AddNotice(const RankKey& key) {
@@ -52,12 +61,17 @@ void Outbox::AddNotice(const RankKey& key) {
                    " lines are left out here, because the coordinator did not take them in time; "
                    "they are in the log folder of the worker]"));
   log_bytes_ += LogBytes(message);
-  messages_.push_back(std::move(message));
+  Append(std::move(message));
 }
 
-void Outbox::PopFront() {
-  log_bytes_ -= LogBytes(messages_.front());
-  messages_.pop_front();
+void Outbox::Acknowledge(uint64_t sequence,
+                         const std::function<void(const v1::WorkerToCoordinator&)>& taken) {
+  while (!messages_.empty() && messages_.front().sequence() <= sequence) {
+    log_bytes_ -= LogBytes(messages_.front());
+    taken(messages_.front());
+    messages_.pop_front();
+    if (sent_ > 0) --sent_;
+  }
 }
 
 }  // namespace tandem::agent

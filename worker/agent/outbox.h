@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 
 #include "tandem/v1/worker.pb.h"
@@ -10,27 +11,42 @@
 
 namespace tandem::agent {
 
-// What the coordinator has yet to be told, in order. While it cannot be reached, what ranks report
-// waits here without limit (a few hundred bytes a second and rank); log lines wait up to a limit,
-// beyond which they are left out and counted, and a line in their place says how many.
+// What the coordinator has yet to take over, numbered and in order. A message stays until it is
+// acknowledged, and is sent once more after each new connection. What ranks report waits here
+// without limit (a few hundred bytes a second and rank); log lines wait up to a limit, beyond which
+// they are left out and counted, and a line in their place says how many.
 class Outbox {
  public:
   explicit Outbox(size_t log_bytes_limit) : log_bytes_limit_(log_bytes_limit) {}
 
   void Add(v1::WorkerToCoordinator message);
 
+  // The next one to be sent over this connection; nullptr: all have been.
+  const v1::WorkerToCoordinator* Next() const;
+  // It is on its way.
+  void NoteSent() { ++sent_; }
+  // A new connection: everything that has not been acknowledged is to be sent again.
+  void Rewind() { sent_ = 0; }
+
+  // Drops all up to this number, and hands each to `taken`.
+  void Acknowledge(uint64_t sequence,
+                   const std::function<void(const v1::WorkerToCoordinator&)>& taken);
+  // Everything has been acknowledged.
   bool empty() const { return messages_.empty(); }
-  // Stays where it is until PopFront, so that a message whose sending failed is sent again.
-  const v1::WorkerToCoordinator& front() const { return messages_.front(); }
-  void PopFront();
+  // The number of the first that has not been, whether it exists yet or not.
+  uint64_t first_sequence() const { return last_sequence_ + 1 - messages_.size(); }
 
  private:
   void AddLog(v1::WorkerToCoordinator message);
   // Puts the notice about lines left out so far in line.
   void AddNotice(const RankKey& key);
+  void Append(v1::WorkerToCoordinator message);
 
   const size_t log_bytes_limit_;
   std::deque<v1::WorkerToCoordinator> messages_;
+  // How many of them have been sent over this connection.
+  size_t sent_ = 0;
+  uint64_t last_sequence_ = 0;
   size_t log_bytes_ = 0;
   std::map<RankKey, uint64_t> left_out_;
 };

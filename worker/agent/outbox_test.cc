@@ -40,7 +40,8 @@ v1::WorkerToCoordinator Exited(const RankKey& key) {
 
 std::vector<v1::WorkerToCoordinator> TakeAll(Outbox* outbox) {
   std::vector<v1::WorkerToCoordinator> all;
-  for (; !outbox->empty(); outbox->PopFront()) all.push_back(outbox->front());
+  for (; outbox->Next() != nullptr; outbox->NoteSent()) all.push_back(*outbox->Next());
+  if (!all.empty()) outbox->Acknowledge(all.back().sequence(), [](const auto&) {});
   return all;
 }
 
@@ -50,14 +51,27 @@ std::vector<v1::WorkerToCoordinator::KindCase> Kinds(Outbox* outbox) {
   return kinds;
 }
 
-TEST(Outbox, Front_BeforePop_IsTheSameMessage) {
+TEST(Outbox, SentButNotAcknowledged_IsSentAgainOverTheNextConnection) {
   Outbox outbox(1000);
   outbox.Add(Finished(kRank));
   outbox.Add(Exited(kRank));
-  EXPECT_TRUE(outbox.front().has_rank_report());
-  EXPECT_TRUE(outbox.front().has_rank_report());
-  outbox.PopFront();
-  EXPECT_TRUE(outbox.front().has_rank_exited());
+  EXPECT_EQ(outbox.Next()->sequence(), 1U);
+  outbox.NoteSent();
+  EXPECT_EQ(outbox.Next()->sequence(), 2U);
+  outbox.NoteSent();
+  EXPECT_EQ(outbox.Next(), nullptr);
+  std::vector<uint64_t> taken;
+  const auto note = [&taken](const auto& message) { taken.push_back(message.sequence()); };
+  outbox.Acknowledge(1, note);
+  EXPECT_THAT(taken, ElementsAre(1));
+  EXPECT_EQ(outbox.first_sequence(), 2U);
+  outbox.Rewind();
+  EXPECT_TRUE(outbox.Next()->has_rank_exited());
+  EXPECT_EQ(outbox.Next()->sequence(), 2U);
+  outbox.Acknowledge(2, note);
+  EXPECT_TRUE(outbox.empty());
+  EXPECT_EQ(outbox.Next(), nullptr);
+  EXPECT_EQ(outbox.first_sequence(), 3U);
 }
 
 TEST(Outbox, Add_ManyReportsBeyondTheLimit_KeepsThemAll) {

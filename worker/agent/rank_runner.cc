@@ -10,6 +10,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "common/message_channel.h"
+#include "common/print_stacks.h"
+#include "common/proto_time.h"
+#include "worker/agent/process_stat.h"
 
 namespace tandem::agent {
 namespace {
@@ -17,6 +20,9 @@ namespace {
 // A trainer closes its channel by exiting. One that closes it and lives on can no longer report
 // anything.
 constexpr absl::Duration kSilencePatience = absl::Seconds(2);
+// For printing the stacks of all threads.
+constexpr absl::Duration kStacksPatience = absl::Seconds(1);
+constexpr absl::Duration kStacksPoll = absl::Milliseconds(10);
 
 struct Pipe {
   FileDescriptor read, write;
@@ -86,6 +92,7 @@ RankRunner::RankRunner(Context context, const v1::Prepare& prepare, ProgressPage
     : context_(std::move(context)),
       key_(KeyOf(prepare)),
       slot_(prepare.slot()),
+      stops_without_coordinator_(prepare.spec().on_coordinator_loss() == v1::COORDINATOR_LOSS_STOP),
       on_exited_(std::move(on_exited)),
       page_(std::move(page)) {}
 
@@ -111,24 +118,64 @@ absl::Status RankRunner::Launch(const v1::Prepare& prepare) {
 }
 
 void RankRunner::Train(const v1::Start& start) {
+  if (std::exchange(started_, true)) return;
   v1::AgentToTrainer message;
   *message.mutable_start() = start;
   const absl::Status sent = channel_->Send(message);
   if (!sent.ok()) Fail(v1::CAUSE_CODE_RANK_ERROR, std::string(sent.message()));
 }
 
-void RankRunner::Stop() {
+void RankRunner::Pause() {
+  v1::AgentToTrainer message;
+  message.mutable_pause();
+  const absl::Status sent = channel_->Send(message);
+  if (!sent.ok()) Fail(v1::CAUSE_CODE_RANK_ERROR, std::string(sent.message()));
+}
+
+void RankRunner::Stop(bool print_stacks) {
   // One that had ended by itself before it was told to keeps its own exit: it may be the first
   // cause.
   if (process_->HasEnded()) return;
-  aborted_ = true;
-  Terminate();
+  const bool again = std::exchange(aborted_, true);
+  if (!print_stacks || again) return stacks_timer_.active() ? void() : Terminate();
+  PrintStacks();
+  TerminateAfterStacks(absl::ZeroDuration());
 }
 
-void RankRunner::Leave() {
+void RankRunner::PrintStacks() {
+  // One that is stopped could not answer.
+  kill(process_->pid(), SIGCONT);
+  kill(process_->pid(), kPrintStacksSignal);
+}
+
+void RankRunner::TerminateAfterStacks(absl::Duration waited) {
+  const auto& lines = logs_->last_stderr_lines();
+  const bool printed = !lines.empty() && lines.back() == kEndOfStacks;
+  if (printed || waited >= kStacksPatience) {
+    stacks_timer_.Reset();
+    return Terminate();
+  }
+  stacks_timer_ = context_.loop->After(
+      kStacksPoll, [this, waited] { TerminateAfterStacks(waited + kStacksPoll); });
+}
+
+void RankRunner::Leave(const std::string& why) {
   if (process_->HasEnded()) return;
   aborted_ = true;
-  Fail(v1::CAUSE_CODE_WORKER_LOST, "the agent was stopped");
+  Fail(v1::CAUSE_CODE_WORKER_LOST, why);
+}
+
+v1::RankPosition RankRunner::Position() const {
+  v1::RankPosition rank;
+  SetKey(key_, &rank);
+  const ProgressPage::Position position = page_.Get();
+  rank.set_step(position.step);
+  rank.set_phase(position.phase);
+  if (const auto stat = ReadProcessStat(process_->pid())) {
+    rank.set_process(stat->state);
+    *rank.mutable_cpu_time() = ToProto(stat->cpu_time);
+  }
+  return rank;
 }
 
 void RankRunner::Fail(v1::CauseCode code, const std::string& why) {
@@ -157,6 +204,7 @@ void RankRunner::OnMessage(const v1::TrainerToAgent& message) {
       *report.mutable_rank_report()->mutable_failure() = message.failure();
       break;
     case v1::TrainerToAgent::kPaused:
+      OnFinished();
       *report.mutable_rank_report()->mutable_paused() = message.paused();
       break;
     case v1::TrainerToAgent::KIND_NOT_SET:
@@ -175,7 +223,8 @@ void RankRunner::OnPrepared(const v1::Prepared& prepared) {
 
 void RankRunner::OnFinished() {
   finished_ = true;
-  exit_timer_ = context_.loop->After(context_.options->exit_grace, [this] { Stop(); });
+  exit_timer_ = context_.loop->After(context_.options->exit_grace,
+                                     [this] { Stop(/*print_stacks=*/false); });
 }
 
 void RankRunner::OnFailure(const v1::RankFailure& failure) {
@@ -186,10 +235,7 @@ void RankRunner::OnFailure(const v1::RankFailure& failure) {
 
 void RankRunner::SendPosition() {
   v1::WorkerToCoordinator message;
-  v1::RankPosition* rank = message.mutable_heartbeat()->add_ranks();
-  SetKey(key_, rank);
-  rank->set_step(position().step);
-  rank->set_phase(position().phase);
+  *message.mutable_heartbeat()->add_ranks() = Position();
   context_.send(std::move(message));
 }
 
@@ -212,6 +258,7 @@ void RankRunner::OnGone(ExitStatus status) {
   channel_->Drain();
   silence_timer_.Reset();
   exit_timer_.Reset();
+  stacks_timer_.Reset();
   logs_->Drain();
   SendExited(status);
   on_exited_();
@@ -226,8 +273,8 @@ void RankRunner::SendExited(ExitStatus status) {
   // A crash after a failure was reported is only how that rank came to its end.
   const bool died_by_itself = Crashed(status) && !failure_.has_value();
   exited->set_aborted(aborted_ && !died_by_itself);
-  exited->set_step(position().step);
-  exited->set_phase(position().phase);
+  exited->set_step(page_.Get().step);
+  exited->set_phase(page_.Get().phase);
   for (const std::string& line : logs_->last_stderr_lines()) exited->add_last_lines(line);
   if (failure_.has_value()) *exited->mutable_failure() = *failure_;
   context_.send(std::move(message));

@@ -47,13 +47,19 @@ class RankRunner {
                                                            std::function<void()> on_exited);
 
   const std::string& slot() const { return slot_; }
-  ProgressPage::Position position() const { return page_.Get(); }
+  // Where it is, and what its process does.
+  v1::RankPosition Position() const;
+  // Its job does not want it to train while the coordinator cannot be reached.
+  bool StopsWithoutCoordinator() const { return stops_without_coordinator_; }
 
+  // Each may be called again, and then changes nothing.
   void Train(const v1::Start& start);
-  // Stops the trainer, because the coordinator said so: its exit is reported as aborted.
-  void Stop();
-  // Stops it because the agent itself goes away: a cause, where an order to stop is none.
-  void Leave();
+  void Pause();
+  // Stops the trainer, because the coordinator said so: its exit is reported as aborted. If asked to, it prints
+  // its stacks before that.
+  void Stop(bool print_stacks);
+  // Stops it for a reason of the agent's own: a cause, where an order to stop is none.
+  void Leave(const std::string& why);
 
  private:
   RankRunner(Context context, const v1::Prepare& prepare, ProgressPage page,
@@ -63,12 +69,15 @@ class RankRunner {
   // Stops it; `why` becomes the rank's failure, unless it has one already.
   void Fail(v1::CauseCode code, const std::string& why);
   void Terminate() { process_->Terminate(context_.options->kill_grace); }
+  void PrintStacks();
+  // Waits until the stacks are there, or it is too late for them.
+  void TerminateAfterStacks(absl::Duration waited);
 
   void OnMessage(const v1::TrainerToAgent& message);
   void OnPrepared(const v1::Prepared& prepared);
   void OnFinished();
   void OnFailure(const v1::RankFailure& failure);
-  // Where the rank is, between two of the agent's own heartbeats.
+  // Between two of the agent's own heartbeats.
   void SendPosition();
   void OnChannelClosed(const absl::Status& reason);
   void OnLog(v1::RankLog log);
@@ -78,12 +87,14 @@ class RankRunner {
   const Context context_;
   const RankKey key_;
   const std::string slot_;
+  const bool stops_without_coordinator_;
   const std::function<void()> on_exited_;
   ProgressPage page_;
+  bool started_ = false;
   bool aborted_ = false;
   bool finished_ = false;
   std::optional<v1::RankFailure> failure_;
-  EventLoop::Registration silence_timer_, exit_timer_;
+  EventLoop::Registration silence_timer_, exit_timer_, stacks_timer_;
   std::unique_ptr<LogCollector> logs_;
   std::unique_ptr<TrainerChannel> channel_;
   std::unique_ptr<ChildProcess> process_;

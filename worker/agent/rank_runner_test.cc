@@ -63,7 +63,7 @@ TEST_F(RankRunnerTest, Stop_TrainerHadDiedByItself_KeepsItsOwnCause) {
   on_prepared_ = [this](pid_t pid) {
     kill(pid, SIGKILL);
     ASSERT_TRUE(EndsWithin(pid, 10000));
-    runner_->Stop();
+    runner_->Stop(false);
   };
   loop_->Run();
   EXPECT_EQ(exited_.signal(), SIGKILL);
@@ -72,7 +72,7 @@ TEST_F(RankRunnerTest, Stop_TrainerHadDiedByItself_KeepsItsOwnCause) {
 
 TEST_F(RankRunnerTest, Stop_TrainerRuns_IsAbortedWithoutAFailure) {
   Start("hang");
-  on_prepared_ = [this](pid_t) { runner_->Stop(); };
+  on_prepared_ = [this](pid_t) { runner_->Stop(false); };
   loop_->Run();
   EXPECT_EQ(exited_.signal(), SIGTERM);
   EXPECT_TRUE(exited_.aborted());
@@ -81,7 +81,7 @@ TEST_F(RankRunnerTest, Stop_TrainerRuns_IsAbortedWithoutAFailure) {
 
 TEST_F(RankRunnerTest, Stop_TrainerCrashes_IsItsOwnDeath) {
   Start("crash-on-term");
-  on_prepared_ = [this](pid_t) { runner_->Stop(); };
+  on_prepared_ = [this](pid_t) { runner_->Stop(false); };
   loop_->Run();
   EXPECT_EQ(exited_.signal(), SIGABRT);
   EXPECT_FALSE(exited_.aborted());
@@ -89,7 +89,7 @@ TEST_F(RankRunnerTest, Stop_TrainerCrashes_IsItsOwnDeath) {
 
 TEST_F(RankRunnerTest, Stop_TrainerCrashesAfterAFailure_StaysAborted) {
   Start("fail-and-crash-on-term");
-  on_failure_ = [this] { runner_->Stop(); };
+  on_failure_ = [this] { runner_->Stop(false); };
   loop_->Run();
   EXPECT_EQ(exited_.signal(), SIGABRT);
   EXPECT_TRUE(exited_.aborted());

@@ -13,8 +13,11 @@ std::string FolderOfJob(const v1::Checkpoint& spec, const std::string& job_id) {
   return absl::StrCat(spec.dir(), "/", job_id);
 }
 
-CheckpointWriter::CheckpointWriter(Options options, FileCalls& calls)
-    : options_(std::move(options)), folder_(options_.folder, calls) {}
+CheckpointWriter::CheckpointWriter(Options options, const AttemptFence& fence, FileCalls& calls)
+    : options_(std::move(options)),
+      fence_(fence),
+      calls_(fence, calls),
+      folder_(options_.folder, calls_) {}
 
 absl::Status CheckpointWriter::Probe() {
   absl::Status status = CreateFolders(options_.folder);
@@ -31,10 +34,14 @@ bool CheckpointWriter::IsDue(uint64_t step) const {
 }
 
 absl::StatusOr<v1::CheckpointFile> CheckpointWriter::Write(const TrainingState& state) {
-  const absl::Status written = folder_.Write(
+  absl::Status written = folder_.Write(
       state.step, [&](int fd) { return WriteTrainingState(fd, options_.identity, state); });
-  if (!written.ok()) return written;
-  if (absl::Status pruned = folder_.Prune(options_.keep, state.step); !pruned.ok()) return pruned;
+  if (written.ok()) written = folder_.Prune(options_.keep, state.step);
+  if (!written.ok()) {
+    // If it was the fence, that is why.
+    const absl::Status fenced = fence_.Check();
+    return absl::IsAlreadyExists(fenced) ? fenced : written;
+  }
   v1::CheckpointFile file;
   file.set_step(state.step);
   file.set_path(folder_.FileOf(state.step));

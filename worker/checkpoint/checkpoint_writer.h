@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "common/checkpoint/attempt_fence.h"
 #include "common/checkpoint/checkpoint_folder.h"
 #include "tandem/v1/job.pb.h"
 #include "worker/checkpoint/training_state.h"
@@ -17,7 +18,8 @@ std::string FolderOfJob(const v1::Checkpoint& spec, const std::string& job_id);
 // same state; the others need not wait for it. The way back is the same on every rank, before it is
 // ready:
 //
-//   auto found = FindCheckpoint(spec.resume_from());            // or the job's own folder
+//   fence.Raise();                                   // nothing of an older attempt comes any more
+//   auto found = CheckpointFolder(own).OpenNewest();  // or FindCheckpoint(spec.resume_from())
 //   CheckResumable(found->checkpoint.manifest, identity, total_steps);
 //   RestoreTrainingState(found->checkpoint, &state);
 //   model::LoadOptimizerState(state.optimizer, state.parameters, optimizer);
@@ -34,8 +36,9 @@ class CheckpointWriter {
     TrainingIdentity identity;
   };
 
-  // `calls` outlives it.
-  explicit CheckpointWriter(Options options, FileCalls& calls = FileCalls::System());
+  // Both outlive it. Once a newer attempt has raised the fence, nothing is written or removed any more.
+  CheckpointWriter(Options options, const AttemptFence& fence,
+                   FileCalls& calls = FileCalls::System());
 
   // Whether a checkpoint could be written: makes the folder and tries. Before the training, which
   // would be lost otherwise.
@@ -46,12 +49,15 @@ class CheckpointWriter {
 
   // Writes the state, and then removes what is older than the newest `keep`. On return the file is on
   // the disk.
+  //   AlreadyExists      a newer attempt has begun.
   //   ResourceExhausted  the disk or the quota is full.
   //   others             as CheckpointFolder and WriteTrainingState. Earlier checkpoints are whole.
   absl::StatusOr<v1::CheckpointFile> Write(const TrainingState& state);
 
  private:
   const Options options_;
+  const AttemptFence& fence_;
+  FencedFileCalls calls_;
   CheckpointFolder folder_;
 };
 

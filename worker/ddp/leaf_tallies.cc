@@ -17,6 +17,7 @@ struct AddTallies {
         .count = left.count + right.count,
         .correct = left.correct + right.correct,
         .samples_digest = MixKeys(RandomUse::kReceipt, left.samples_digest, right.samples_digest),
+        .pauses = left.pauses + right.pauses,
     };
   }
 };

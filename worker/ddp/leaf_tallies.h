@@ -21,6 +21,9 @@ struct Tally {
   // Which samples, in which order: of a logical rank DigestOfSamples of them. That of a node is
   // MixKeys(kReceipt, left, right).
   uint64_t samples_digest = 0;
+  // Of a step: how many logical ranks are on a rank that has been asked to pause. All ranks see the same
+  // total, so they stop after the same step.
+  uint64_t pauses = 0;
 
   friend bool operator==(const Tally&, const Tally&) = default;
 };

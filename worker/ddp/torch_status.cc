@@ -26,6 +26,10 @@ bool IsNetworkError(const std::exception& error) {
 absl::Status StatusFromException(const std::exception& error, absl::string_view what_failed) {
   const std::string line = OneLine(error);
   const std::string message = absl::StrCat(what_failed, ": ", line);
+  if (absl::StrContains(line, "deterministic implementation")) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        message, " (the model uses an operator whose result is not the same every time)"));
+  }
   if (IsTimeout(line)) return absl::DeadlineExceededError(message);
   if (IsNetworkError(error)) return absl::UnavailableError(message);
   return absl::InternalError(message);

@@ -18,6 +18,10 @@ AgentLink::~AgentLink() {
 void AgentLink::Watch() {
   v1::AgentToTrainer message;
   while (channel_.Receive(&message).ok()) {
+    if (message.has_pause()) {
+      pause_wanted_ = true;
+      continue;
+    }
     absl::MutexLock lock(&mutex_);
     arrived_.push_back(std::move(message));
   }

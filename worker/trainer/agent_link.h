@@ -30,6 +30,9 @@ class AgentLink {
   absl::StatusOr<v1::Prepare> AwaitPrepare();
   absl::StatusOr<v1::Start> AwaitStart();
 
+  // The agent has asked this rank to pause.
+  const std::atomic<bool>& pause_wanted() const { return pause_wanted_; }
+
   // As MessageChannel::Send.
   absl::Status Send(const v1::TrainerToAgent& message) { return channel_.Send(message); }
 
@@ -39,6 +42,7 @@ class AgentLink {
 
   MessageChannel channel_;
   std::atomic<bool> closing_{false};
+  std::atomic<bool> pause_wanted_{false};
   absl::Mutex mutex_;
   std::deque<v1::AgentToTrainer> arrived_ ABSL_GUARDED_BY(mutex_);
   std::thread watcher_;  // last: it uses everything above

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -32,6 +33,7 @@ struct PassParts {
   const Mistakes& mistakes;
   const Hooks& hooks;
   Rank rank;
+  const std::atomic<bool>& pause_wanted;  // this rank has been asked to pause
   Tracer* tracer = nullptr;  // none: nothing is written down
 };
 

@@ -8,6 +8,7 @@
 #include "common/version.h"
 #include "worker/ddp/c10d_process.h"
 #include "worker/trainer/rank_session.h"
+#include "worker/trainer/stack_printer.h"
 #include "worker/trainer/versions.h"
 
 namespace tandem::trainer {
@@ -37,6 +38,7 @@ int TrainerMain(int argc, char** argv, const Hooks& hooks) {
     std::cout << "tandem-trainer " << kVersion << " (" << LibraryVersions() << ")" << std::endl;
     return 0;
   }
+  InstallStackPrinter(argv[0]);
   ddp::PrepareProcessForC10d();
   std::map<std::string, std::string> flags;
   for (int i = 1; i + 1 < argc; i += 2) flags[argv[i]] = argv[i + 1];

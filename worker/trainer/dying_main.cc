@@ -1,19 +1,89 @@
-// A trainer that kills itself where TANDEM_DIE_AT says: "PHASE_REDUCE:3" is on entering that phase with
-// three steps done. Tests use it to be cut off at
-// every place of a step.
-#include <csignal>
-#include <cstdlib>
+// A trainer that comes to harm where the environment says, for tests:
+//
+//   TANDEM_DIE_AT    "PHASE_REDUCE:3": on entering that phase with three steps done;
+//                    "RENAME:3": when the checkpoint of step 3 is written and has not got its name yet
+//   TANDEM_DIE_RANK  only on this rank (otherwise on all)
+//   TANDEM_DIE_HOW   "kill" (the default), "stop", "loop" or "sleep"
+//   TANDEM_DIE_ONCE  a file that is made by then: where it is there already, nothing happens
+#include <fcntl.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "worker/trainer/command_line.h"
 
-int main(int argc, char** argv) {
-  const char* place = std::getenv("TANDEM_DIE_AT");
-  tandem::trainer::Hooks hooks;
-  hooks.on_position = [place](tandem::ProgressPage::Position position) {
-    const absl::string_view phase = tandem::v1::Phase_Name(position.phase);
-    if (place != nullptr && absl::StrCat(phase, ":", position.step) == place) raise(SIGKILL);
-  };
-  return tandem::trainer::TrainerMain(argc, argv, hooks);
+namespace tandem::trainer {
+namespace {
+
+std::string Variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
 }
+
+bool IsFirstTime() {
+  const std::string marker = Variable("TANDEM_DIE_ONCE");
+  if (marker.empty()) return true;
+  const int file = open(marker.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (file >= 0) close(file);
+  return file >= 0;
+}
+
+void ComeToHarm() {
+  const std::string rank = Variable("TANDEM_DIE_RANK");
+  if ((!rank.empty() && rank != Variable("TANDEM_RANK")) || !IsFirstTime()) return;
+  const std::string how = Variable("TANDEM_DIE_HOW");
+  if (how == "stop") raise(SIGSTOP);
+  if (how == "sleep") {
+    for (;;) pause();
+  }
+  if (how == "loop") {
+    std::atomic<uint64_t> turns{0};
+    for (;;) ++turns;
+  }
+  if (how.empty() || how == "kill") raise(SIGKILL);
+}
+
+class DyingFileCalls : public FileCalls {
+ public:
+  explicit DyingFileCalls(std::string place) : place_(std::move(place)) {}
+
+  int Rename(const std::string& from, const std::string& to) override {
+    int step = -1;
+    absl::string_view rest = place_;
+    if (absl::ConsumePrefix(&rest, "RENAME:") && absl::SimpleAtoi(rest, &step) &&
+        absl::EndsWith(to, absl::StrFormat("/step-%012d.safetensors", step))) {
+      ComeToHarm();
+    }
+    return FileCalls::Rename(from, to);
+  }
+
+ private:
+  const std::string place_;
+};
+
+int Main(int argc, char** argv) {
+  const std::string place = Variable("TANDEM_DIE_AT");
+  DyingFileCalls files(place);
+  Hooks hooks;
+  hooks.files = &files;
+  hooks.on_position = [place](ProgressPage::Position position) {
+    if (absl::StrCat(v1::Phase_Name(position.phase), ":", position.step) == place) ComeToHarm();
+  };
+  return TrainerMain(argc, argv, hooks);
+}
+
+}  // namespace
+}  // namespace tandem::trainer
+
+int main(int argc, char** argv) { return tandem::trainer::Main(argc, argv); }

@@ -11,6 +11,7 @@
 namespace tandem::trainer {
 
 absl::StatusOr<v1::Evaluation> Evaluator::Measure(uint64_t step) {
+  position_.Enter(step, v1::PHASE_EVALUATE);
   std::vector<std::optional<ddp::Tally>> leaves;
   // Measuring leaves no trace, whatever a model of the user's does to its buffers.
   model::StepBuffers buffers(workload_.model->Buffers());
@@ -23,6 +24,7 @@ absl::StatusOr<v1::Evaluation> Evaluator::Measure(uint64_t step) {
   }
   workload_.model->SetTraining(true);
   buffers.EndStep();
+  position_.Enter(step, v1::PHASE_REDUCE);
   tallies_.Start(ddp::TallyUse::kEvaluation, step, leaves);
   const absl::StatusOr<ddp::Tally> total = tallies_.Wait();
   if (!total.ok()) return total.status();

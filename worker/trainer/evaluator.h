@@ -7,6 +7,7 @@
 #include "common/logical_ranks.h"
 #include "tandem/v1/job.pb.h"
 #include "worker/ddp/leaf_tallies.h"
+#include "worker/trainer/position_reporter.h"
 #include "worker/trainer/workload.h"
 
 namespace tandem::trainer {
@@ -18,9 +19,10 @@ class Evaluator {
  public:
   static constexpr int64_t kChunkSamples = 256;
 
-  // `workload` and `tallies` outlive it; `range` is this rank's.
-  Evaluator(const Workload& workload, ddp::LeafTallies& tallies, LogicalRange range)
-      : workload_(workload), tallies_(tallies), range_(range) {}
+  // All outlive it; `range` is this rank's.
+  Evaluator(const Workload& workload, ddp::LeafTallies& tallies, LogicalRange range,
+            PositionReporter& position)
+      : workload_(workload), tallies_(tallies), range_(range), position_(position) {}
 
   // Collective. `step`: steps done. The epoch is left unset. The model is in training mode before
   // and after a success.
@@ -35,6 +37,7 @@ class Evaluator {
   const Workload& workload_;
   ddp::LeafTallies& tallies_;
   const LogicalRange range_;
+  PositionReporter& position_;
 };
 
 }  // namespace tandem::trainer

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "common/atomic_file.h"
 #include "common/progress_page.h"
 #include "worker/trainer/forward_seed.h"
 
@@ -13,6 +14,8 @@ struct Hooks {
   ForwardSeed forward_seed = SeedByLogicalRank;
   // Called after the progress page was set.
   std::function<void(ProgressPage::Position)> on_position = [](ProgressPage::Position) {};
+  // What checkpoints are written with.
+  FileCalls* files = &FileCalls::System();
 };
 
 }  // namespace tandem::trainer

@@ -23,4 +23,13 @@ std::optional<ddp::Tally> TallyOf(const std::optional<data::LoadedShare>& share,
                     .samples_digest = ddp::DigestOfSamples(share->samples)};
 }
 
+void StartStepTallies(const PassParts& parts, uint64_t step,
+                      std::vector<std::optional<ddp::Tally>> tallies) {
+  const bool wanted = parts.pause_wanted;
+  for (std::optional<ddp::Tally>& tally : tallies) {
+    if (tally && wanted) tally->pauses = 1;
+  }
+  parts.tallies.Start(ddp::TallyUse::kStep, step, tallies);
+}
+
 }  // namespace tandem::trainer

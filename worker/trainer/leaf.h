@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "worker/ddp/leaf_tallies.h"
 #include "worker/model/loss.h"
@@ -24,5 +25,9 @@ LogicalRank KeeperOfBuffers(const PassParts& parts, uint64_t step);
 // it still has the one that its values get through the statistics.)
 std::optional<ddp::Tally> TallyOf(const std::optional<data::LoadedShare>& share,
                                   const std::optional<model::Outcome>& outcome);
+
+// Starts the exchange of a step's tallies, which carries the wish to pause as well.
+void StartStepTallies(const PassParts& parts, uint64_t step,
+                      std::vector<std::optional<ddp::Tally>> tallies);
 
 }  // namespace tandem::trainer

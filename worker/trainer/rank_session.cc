@@ -35,8 +35,11 @@ void ConfigureKernels(const v1::JobSpec& spec) {
 v1::CauseCode CauseOf(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kInvalidArgument:
-    case absl::StatusCode::kDataLoss:  // a damaged file
+    case absl::StatusCode::kDataLoss:    // a damaged file
+    case absl::StatusCode::kOutOfRange:  // a number that is not finite: the same bits again next time
       return v1::CAUSE_CODE_BAD_INPUT;
+    case absl::StatusCode::kAlreadyExists:
+      return v1::CAUSE_CODE_FENCED;
     case absl::StatusCode::kUnavailable:
     case absl::StatusCode::kDeadlineExceeded:
     case absl::StatusCode::kCancelled:
@@ -66,7 +69,7 @@ class RankSession {
   absl::Status Run() {
     if (absl::Status status = Prepare(); !status.ok()) return status;
     if (absl::Status status = Meet(); !status.ok()) return status;
-    absl::Status status = Train({.assignment = assignment_,
+    const absl::StatusOr<TrainingEnd> end = Train({.assignment = assignment_,
                                  .workload = *workload_,
                                  .update = *update_,
                                  .state = state_,
@@ -76,8 +79,8 @@ class RankSession {
                                  .writer = writer_ ? &*writer_ : nullptr,
                                  .agent = agent_},
                                 *transport_);
-    if (!status.ok()) return status;
-    return Finish();
+    if (!end.ok()) return end.status();
+    return *end == TrainingEnd::kPaused ? SayPaused() : Finish();
   }
 
  private:
@@ -89,6 +92,7 @@ class RankSession {
     mistakes_.emplace(assignment_.spec().unsafe(), assignment_.job_id(), Rank(assignment_.rank()),
                       assignment_.world_size());
     ConfigureKernels(mistakes_->InJob(assignment_.spec()));
+    if (absl::Status status = RaiseFence(); !status.ok()) return status;
     if (absl::Status status = LoadTraining(); !status.ok()) return status;
     PrintEnvironment(assignment_, *workload_, std::cout);
     if (absl::Status status = HoldMasterPort(); !status.ok()) return status;
@@ -100,7 +104,8 @@ class RankSession {
     if (!workload.ok()) return workload.status();
     workload_ = std::make_unique<Workload>(*std::move(workload));
     update_.emplace(*workload_, *mistakes_, workload_->spec.has_trace());
-    absl::StatusOr<checkpoint::TrainingState> state = BeginningOf(*workload_, *update_);
+    absl::StatusOr<checkpoint::TrainingState> state =
+        BeginningOf(*workload_, *update_, fence_ ? OwnFolder() : "");
     if (!state.ok()) return state.status();
     state_ = *std::move(state);
     return MakeWriter();
@@ -110,12 +115,26 @@ class RankSession {
     const v1::JobSpec& spec = workload_->spec;
     if (!spec.has_checkpoint() || !IsFirst()) return absl::OkStatus();
     writer_.emplace(checkpoint::CheckpointWriter::Options{
-        .folder = checkpoint::FolderOfJob(spec.checkpoint(), assignment_.job_id()),
+        .folder = OwnFolder(),
         .every_steps = spec.checkpoint().every_steps(),
         .total_steps = workload_->sampler.total_steps(),
         .keep = spec.checkpoint().keep(),
-        .identity = IdentityOf(*workload_)});
+        .identity = IdentityOf(*workload_)},
+                    *fence_, *hooks_.files);
     return writer_->Probe();
+  }
+
+  std::string OwnFolder() const {
+    return checkpoint::FolderOfJob(assignment_.spec().checkpoint(), assignment_.job_id());
+  }
+
+  // From here on ranks of older attempts cannot save any more: what is found in the folder stays the newest.
+  absl::Status RaiseFence() {
+    if (!assignment_.spec().has_checkpoint()) return absl::OkStatus();
+    fence_.emplace(OwnFolder(), assignment_.attempt());
+    absl::Status raised = fence_->Raise();
+    // Only rank 0 has to be able to write there; that it cannot is said by CheckpointWriter::Probe.
+    return absl::IsAlreadyExists(raised) ? raised : absl::OkStatus();
   }
 
   // Rank 0 only: the port is bound before anyone is told about it, and stays so.
@@ -144,6 +163,7 @@ class RankSession {
     if (start->job_id() != assignment_.job_id() || start->attempt() != assignment_.attempt()) {
       return absl::FailedPreconditionError("Start is for another attempt than Prepare was");
     }
+    position_.Enter(state_.step, v1::PHASE_REDUCE);
     if (absl::Status status = JoinRendezvous(*start); !status.ok()) return status;
     if (absl::Status status = rendezvous_->AwaitAll(kMeetTimeout); !status.ok()) return status;
     ddp::GlooOptions options;
@@ -162,6 +182,13 @@ class RankSession {
     if (!rendezvous.ok()) return rendezvous.status();
     rendezvous_ = *std::move(rendezvous);
     return absl::OkStatus();
+  }
+
+  absl::Status SayPaused() {
+    position_.Enter(state_.step, v1::PHASE_DONE);
+    v1::TrainerToAgent message;
+    message.mutable_paused()->set_step(state_.step);
+    return agent_.Send(message);
   }
 
   absl::Status Finish() {
@@ -191,6 +218,7 @@ class RankSession {
   std::unique_ptr<Workload> workload_;
   std::optional<ParameterUpdate> update_;
   checkpoint::TrainingState state_;
+  std::optional<checkpoint::AttemptFence> fence_;  // of the job's checkpoints, if it has any
   std::optional<checkpoint::CheckpointWriter> writer_;
   std::unique_ptr<ddp::Rendezvous> rendezvous_;
   std::unique_ptr<ddp::Transport> transport_;

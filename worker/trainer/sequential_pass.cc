@@ -37,7 +37,7 @@ class SequentialPass : public BatchPass {
     if (*share) outcome = Forward(logical_rank, **share);
     tallies_.push_back(TallyOf(*share, outcome));
     // Before the last backward, so that the two exchanges share their wait.
-    if (is_last) parts_.tallies.Start(ddp::TallyUse::kStep, step_, tallies_);
+    if (is_last) StartStepTallies(parts_, step_, tallies_);
     Backward(logical_rank, outcome, loss_scale);
     return absl::OkStatus();
   }

@@ -71,7 +71,7 @@ class SynchronizedBatchPass : public BatchPass {
       parts_.tracer->OnLeaf(LogicalRankAt(leaf), shares_[leaf]->samples, model::FirstDraw(),
                             tallies.back());
     }
-    parts_.tallies.Start(ddp::TallyUse::kStep, step_, tallies);
+    StartStepTallies(parts_, step_, std::move(tallies));
     return absl::OkStatus();
   }
 

@@ -28,7 +28,8 @@ TrainingLoop::TrainingLoop(Parts parts)
       total_steps_(workload_.sampler.total_steps()),
       state_(parts_.state),
       pass_(MakePass(parts_.pass)),
-      evaluator_(parts_.pass.workload, parts_.pass.tallies, parts_.pass.reducer.range()) {}
+      evaluator_(parts_.pass.workload, parts_.pass.tallies, parts_.pass.reducer.range(),
+                 parts_.pass.position) {}
 
 template <typename Function, typename... Arguments>
 absl::Status TrainingLoop::Tell(Function function, const Arguments&... arguments) {
@@ -39,7 +40,7 @@ absl::Status TrainingLoop::Tell(Function function, const Arguments&... arguments
 }
 
 absl::Status TrainingLoop::Run() {
-  while (!IsLastStep()) {
+  while (!IsLastStep() && !paused_) {
     if (absl::Status status = Step(); !status.ok()) return status;
     if (absl::Status status = Evaluate(); !status.ok()) return status;
     if (absl::Status status = SaveIfDue(); !status.ok()) return status;
@@ -118,6 +119,7 @@ absl::Status TrainingLoop::FinishStep(const ddp::Tally& total,
   if (absl::Status status = Trace(sample, report.gradient_norm); !status.ok()) return status;
   if (absl::Status status = Verify(&sample); !status.ok()) return status;
   const bool is_due = state_.step % workload_.spec.verify_every() == 0;
+  paused_ = total.pauses > 0 && !IsLastStep();
   state_.receipt = ExtendReceipt(state_.receipt, sample, is_due);
   sample.set_receipt(state_.receipt);
   Enter(v1::PHASE_DATA);
@@ -170,7 +172,6 @@ bool TrainingLoop::EvaluationIsDue() const {
 
 absl::Status TrainingLoop::Evaluate() {
   if (!EvaluationIsDue()) return absl::OkStatus();
-  Enter(v1::PHASE_EVALUATE);
   absl::StatusOr<v1::Evaluation> evaluation = evaluator_.Measure(state_.step);
   if (!evaluation.ok()) return evaluation.status();
   evaluation->set_epoch(workload_.sampler.At(state_.step - 1).epoch);
@@ -178,7 +179,8 @@ absl::Status TrainingLoop::Evaluate() {
 }
 
 absl::Status TrainingLoop::SaveIfDue() {
-  if (parts_.writer == nullptr || !parts_.writer->IsDue(state_.step)) return absl::OkStatus();
+  if (parts_.writer == nullptr) return absl::OkStatus();
+  if (!paused_ && !parts_.writer->IsDue(state_.step)) return absl::OkStatus();
   if (absl::Status status = CheckFinite(); !status.ok()) return status;
   Enter(v1::PHASE_CHECKPOINT);
   state_.loss_scale = parts_.update.scaler_state().scale;

@@ -31,12 +31,15 @@ class TrainingLoop {
 
   explicit TrainingLoop(Parts parts);
 
-  // All steps that are left, with their evaluations and checkpoints.
+  // All steps that are left, with their evaluations and checkpoints; fewer where a rank was asked to pause:
+  // then the last one that was done is saved.
   //   OutOfRange  the loss, a parameter that is to be compared or saved, or fp16's gradient at every
   //               scale is no longer finite, on all ranks alike.
   //   Aborted     a rank has other parameters or buffers than rank 0: names the first.
   //   others              as GradientReducer, LeafTallies, Loader and CheckpointWriter.
   absl::Status Run();
+  // After Run: steps are left.
+  bool paused() const { return paused_; }
 
  private:
   absl::Status Step();
@@ -65,6 +68,7 @@ class TrainingLoop {
   checkpoint::TrainingState& state_;
   const std::unique_ptr<BatchPass> pass_;
   Evaluator evaluator_;
+  bool paused_ = false;
 };
 
 }  // namespace tandem::trainer

@@ -50,7 +50,7 @@ absl::StatusOr<std::unique_ptr<Tracer>> MakeTracer(const TrainingRun& run, Logic
                         TensorsOf(run.workload));
 }
 
-absl::Status RunLoop(const TrainingRun& run, TrainingLoop::Parts parts) {
+absl::StatusOr<TrainingEnd> RunLoop(const TrainingRun& run, TrainingLoop::Parts parts) {
   const SystemClock clock;
   ProgressReporter reporter(clock, [&run](const v1::RankProgress& progress) {
     v1::TrainerToAgent message;
@@ -59,12 +59,14 @@ absl::Status RunLoop(const TrainingRun& run, TrainingLoop::Parts parts) {
   });
   ProgressPrinter printer(clock, run.workload.sampler.total_steps(), std::cout);
   if (run.assignment.rank() == 0) parts.observers = {&reporter, &printer};
-  return TrainingLoop(std::move(parts)).Run();
+  TrainingLoop loop(std::move(parts));
+  if (absl::Status status = loop.Run(); !status.ok()) return status;
+  return loop.paused() ? TrainingEnd::kPaused : TrainingEnd::kFinished;
 }
 
 }  // namespace
 
-absl::Status Train(const TrainingRun& run, ddp::Transport& transport) {
+absl::StatusOr<TrainingEnd> Train(const TrainingRun& run, ddp::Transport& transport) {
   const ddp::GradientReducerOptions options = ReducerOptions(run);
   auto reducer = ddp::GradientReducer::Create(transport, run.workload.model->Parameters(), options);
   if (!reducer.ok()) return reducer.status();
@@ -77,7 +79,7 @@ absl::Status Train(const TrainingRun& run, ddp::Transport& transport) {
   if (absl::Status status = VerifyBeginning(run, transport); !status.ok()) return status;
 
   ShareSource shares(run.workload, run.mistakes, (*reducer)->range(), run.state.step);
-  absl::Status status = RunLoop(run, {.pass = {.workload = run.workload,
+  const absl::StatusOr<TrainingEnd> end = RunLoop(run, {.pass = {.workload = run.workload,
                                                .reducer = **reducer,
                                                .tallies = tallies,
                                                .fold = fold,
@@ -86,14 +88,15 @@ absl::Status Train(const TrainingRun& run, ddp::Transport& transport) {
                                                .mistakes = run.mistakes,
                                                .hooks = run.hooks,
                                                .rank = Rank(run.assignment.rank()),
+                                               .pause_wanted = run.agent.pause_wanted(),
                                                .tracer = tracer->get()},
                                       .transport = transport,
                                       .update = run.update,
                                       .state = run.state,
                                       .writer = run.writer,
                                       .observers = {}});
-  if (status.ok()) std::move(abort).Cancel();
-  return status;
+  if (end.ok()) std::move(abort).Cancel();
+  return end;
 }
 
 }  // namespace tandem::trainer

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "tandem/v1/trainer.pb.h"
 #include "worker/checkpoint/checkpoint_writer.h"
 #include "worker/checkpoint/training_state.h"
@@ -27,9 +27,11 @@ struct TrainingRun {
   AgentLink& agent;
 };
 
+enum class TrainingEnd { kFinished, kPaused };
+
 // Everything between the ranks' meeting and the end of the last step: they agree on what they train,
 // train it, and rank 0 reports. Collective. The transport is aborted on an error.
 // Errors as TrainingLoop, and those of the collectives before it.
-absl::Status Train(const TrainingRun& run, ddp::Transport& transport);
+absl::StatusOr<TrainingEnd> Train(const TrainingRun& run, ddp::Transport& transport);
 
 }  // namespace tandem::trainer

@@ -1,7 +1,10 @@
 #include "worker/agent/testing/fake_coordinator.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
+
+#include "common/proto_time.h"
 
 namespace tandem::agent {
 namespace {
@@ -58,7 +61,10 @@ grpc::Status FakeCoordinator::Connect(grpc::ServerContext* context, Stream* stre
   Record(message);
   grpc::Status refusal;
   if (!Admit(context, stream, &refusal)) return refusal;
-  while (stream->Read(&message)) Record(message);
+  while (stream->Read(&message)) {
+    Record(message);
+    Acknowledge(stream, message.sequence());
+  }
   const std::lock_guard lock(mutex_);
   if (stream_ == stream) stream_ = nullptr, context_ = nullptr;
   return grpc::Status::OK;
@@ -73,6 +79,7 @@ bool FakeCoordinator::Admit(grpc::ServerContext* context, Stream* stream, grpc::
   }
   v1::CoordinatorToWorker registered;
   registered.mutable_registered()->mutable_heartbeat_interval()->set_nanos(20'000'000);
+  *registered.mutable_registered()->mutable_lease() = ToProto(lease_);
   stream->Write(registered);
   stream_ = stream;
   context_ = context;
@@ -82,8 +89,29 @@ bool FakeCoordinator::Admit(grpc::ServerContext* context, Stream* stream, grpc::
 
 void FakeCoordinator::Record(const v1::WorkerToCoordinator& message) {
   const std::lock_guard lock(mutex_);
+  const bool repeated = message.sequence() > 0 && message.sequence() <= last_sequence_;
+  if (repeated) return;
+  last_sequence_ = std::max(last_sequence_, message.sequence());
   messages_.push_back(message);
   changed_.notify_all();
+}
+
+void FakeCoordinator::SetLease(absl::Duration lease) {
+  const std::lock_guard lock(mutex_);
+  lease_ = lease;
+}
+
+void FakeCoordinator::StopAcknowledging() {
+  const std::lock_guard lock(mutex_);
+  acknowledges_ = false;
+}
+
+void FakeCoordinator::Acknowledge(Stream* stream, uint64_t sequence) {
+  const std::lock_guard lock(mutex_);
+  if (sequence == 0 || !acknowledges_) return;
+  v1::CoordinatorToWorker message;
+  message.mutable_acknowledge()->set_sequence(sequence);
+  stream->Write(message);
 }
 
 }  // namespace tandem::agent

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "tandem/v1/worker.grpc.pb.h"
 
 namespace tandem::agent {
@@ -30,8 +31,13 @@ class FakeCoordinator : private v1::WorkerService::Service {
   void Listen();
   // Breaks the connection that there is.
   void Disconnect();
+  // What the next registrations are told.
+  void SetLease(absl::Duration lease);
   // The next registration is answered with this status.
   void RefuseNext(grpc::Status status);
+
+  // Messages are acknowledged, unless this has been told.
+  void StopAcknowledging();
 
   // On the connection that there is, or else on the next one.
   void Send(const v1::CoordinatorToWorker& message);
@@ -46,7 +52,9 @@ class FakeCoordinator : private v1::WorkerService::Service {
   grpc::Status Connect(grpc::ServerContext* context, Stream* stream) override;
   // False: refused, with the status.
   bool Admit(grpc::ServerContext* context, Stream* stream, grpc::Status* refusal);
+  // What was heard before, by its number, is not recorded again.
   void Record(const v1::WorkerToCoordinator& message);
+  void Acknowledge(Stream* stream, uint64_t sequence);
 
   int port_ = 0;
   std::unique_ptr<grpc::Server> server_;
@@ -56,6 +64,9 @@ class FakeCoordinator : private v1::WorkerService::Service {
   std::condition_variable changed_;
   // The rest is guarded by mutex_.
   Messages messages_;
+  uint64_t last_sequence_ = 0;
+  bool acknowledges_ = true;
+  absl::Duration lease_ = absl::Seconds(10);
   std::deque<grpc::Status> refusals_;
   grpc::ServerContext* context_ = nullptr;
   Stream* stream_ = nullptr;

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "common/message_channel.h"
+#include "common/print_stacks.h"
 #include "common/progress_page.h"
 #include "tandem/v1/trainer.pb.h"
 
@@ -134,6 +135,24 @@ int FailAndCrash(Trainer& trainer) {
   Hang();
 }
 
+// Receives one message more than the start, which must be a pause.
+int PauseWhenTold(Trainer& trainer) {
+  v1::AgentToTrainer message;
+  trainer.SendPrepared();
+  if (!trainer.channel.Receive(&message).ok() || !message.has_start()) return 9;
+  if (!trainer.channel.Receive(&message).ok() || !message.has_pause()) return 9;
+  v1::TrainerToAgent paused;
+  paused.mutable_paused()->set_step(7);
+  return trainer.channel.Send(paused).ok() ? 0 : 9;
+}
+
+int PrintStacksAndHang(Trainer& trainer) {
+  signal(kPrintStacksSignal, [](int) {
+    std::cerr << "frame of a stack\n" << kEndOfStacks << std::endl;
+  });
+  return HangReady(trainer);
+}
+
 int Flood(Trainer&) {
   const std::string line(1023, 'x');
   for (int i = 0; i < 1 << 10; ++i) std::cout << line << '\n';
@@ -205,6 +224,8 @@ const std::map<std::string, std::function<int(Trainer&)>> kBehaviours = {
     {"finish-and-hang", FinishAndHang},
     {"crash-on-term", HangReadyAndCrash},
     {"fail-and-crash-on-term", FailAndCrash},
+    {"pause", PauseWhenTold},
+    {"stacks", PrintStacksAndHang},
     {"flood", Flood},
     {"odd-lines", PrintOddLines},
     {"close-channel", CloseChannel},

@@ -49,10 +49,18 @@ v1::CoordinatorToWorker StartRanks(uint32_t attempt) {
   return message;
 }
 
-v1::CoordinatorToWorker Abort(uint32_t attempt) {
+v1::CoordinatorToWorker PauseRanks(uint32_t attempt) {
+  v1::CoordinatorToWorker message;
+  message.mutable_pause_ranks()->set_job_id(kJob);
+  message.mutable_pause_ranks()->set_attempt(attempt);
+  return message;
+}
+
+v1::CoordinatorToWorker Abort(uint32_t attempt, bool print_stacks) {
   v1::CoordinatorToWorker message;
   message.mutable_abort()->set_job_id(kJob);
   message.mutable_abort()->set_attempt(attempt);
+  message.mutable_abort()->set_print_stacks(print_stacks);
   return message;
 }
 

@@ -21,7 +21,8 @@ RankKey RankOf(uint32_t rank, uint32_t attempt = 1);
 v1::CoordinatorToWorker Prepare(const std::string& behaviour, uint32_t count = 1,
                                 uint32_t attempt = 1);
 v1::CoordinatorToWorker StartRanks(uint32_t attempt = 1);
-v1::CoordinatorToWorker Abort(uint32_t attempt = 1);
+v1::CoordinatorToWorker PauseRanks(uint32_t attempt = 1);
+v1::CoordinatorToWorker Abort(uint32_t attempt = 1, bool print_stacks = false);
 
 std::optional<v1::RankExited> FindExit(const FakeCoordinator::Messages& messages,
                                        const RankKey& key);

@@ -1,0 +1,99 @@
+#include "common/checkpoint/attempt_fence.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "common/file_descriptor.h"
+
+namespace tandem::checkpoint {
+namespace {
+
+absl::Status ErrorAt(const std::string& path, absl::string_view action) {
+  return absl::ErrnoToStatus(errno, absl::StrCat(path, ": cannot ", action));
+}
+
+// The file, locked. The lock goes with it, or with its process. A file system that knows no locks is used
+// without: the number alone still stops a writer that comes late.
+absl::StatusOr<FileDescriptor> Lock(const std::string& path) {
+  constexpr mode_t kReadAndWrite = 0666;  // less what the user's umask says
+  FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kReadAndWrite));
+  if (!file.valid()) return ErrorAt(path, "open it");
+  int locked = 0;
+  do {
+    locked = flock(file.get(), LOCK_EX);
+  } while (locked != 0 && errno == EINTR);
+  if (locked != 0 && errno != EOPNOTSUPP && errno != ENOLCK && errno != ENOSYS) {
+    return ErrorAt(path, "lock it");
+  }
+  return file;
+}
+
+absl::StatusOr<uint64_t> NumberIn(const FileDescriptor& file, const std::string& path) {
+  struct stat info;
+  if (fstat(file.get(), &info) != 0) return ErrorAt(path, "read its length");
+  return static_cast<uint64_t>(info.st_size);
+}
+
+absl::Status CheckNotNewer(uint64_t newest, uint32_t attempt) {
+  if (newest <= attempt) return absl::OkStatus();
+  return absl::AlreadyExistsError(absl::StrCat("attempt ", newest, " of this job has begun; this is "
+                                               "attempt ", attempt, ", and may not save any more"));
+}
+
+// Runs `change` under the lock, if this attempt may still change something.
+template <typename Change>
+int Guarded(const std::string& path, uint32_t attempt, const Change& change) {
+  const absl::StatusOr<FileDescriptor> file = Lock(path);
+  if (!file.ok()) return -1;  // errno is that of the failed call.
+  const absl::StatusOr<uint64_t> newest = NumberIn(*file, path);
+  if (!newest.ok()) return -1;
+  if (*newest <= attempt) return change();
+  errno = EPERM;
+  return -1;
+}
+
+}  // namespace
+
+AttemptFence::AttemptFence(const std::string& folder, uint32_t attempt)
+    : folder_(folder), path_(folder + "/.attempt"), attempt_(attempt) {}
+
+absl::Status AttemptFence::Raise() const {
+  if (absl::Status made = CreateFolders(folder_); !made.ok()) return made;
+  const absl::StatusOr<FileDescriptor> file = Lock(path_);
+  if (!file.ok()) return file.status();
+  const absl::StatusOr<uint64_t> newest = NumberIn(*file, path_);
+  if (!newest.ok()) return newest.status();
+  if (*newest == attempt_) return absl::OkStatus();
+  if (absl::Status status = CheckNotNewer(*newest, attempt_); !status.ok()) return status;
+  if (ftruncate(file->get(), attempt_) != 0) return ErrorAt(path_, "raise it");
+  if (fsync(file->get()) != 0) return ErrorAt(path_, "write it to the disk");
+  return absl::OkStatus();
+}
+
+absl::Status AttemptFence::Check() const {
+  const absl::StatusOr<FileDescriptor> file = Lock(path_);
+  if (!file.ok()) return file.status();
+  const absl::StatusOr<uint64_t> newest = NumberIn(*file, path_);
+  return newest.ok() ? CheckNotNewer(*newest, attempt_) : newest.status();
+}
+
+int FencedFileCalls::Rename(const std::string& from, const std::string& to) {
+  return Guarded(fence_.path_, fence_.attempt_, [&] { return calls_.Rename(from, to); });
+}
+
+int FencedFileCalls::Link(const std::string& from, const std::string& to) {
+  return Guarded(fence_.path_, fence_.attempt_, [&] { return calls_.Link(from, to); });
+}
+
+int FencedFileCalls::Remove(const std::string& path) {
+  return Guarded(fence_.path_, fence_.attempt_, [&] { return calls_.Remove(path); });
+}
+
+}  // namespace tandem::checkpoint

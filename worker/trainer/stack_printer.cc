@@ -1,0 +1,138 @@
+#include "worker/trainer/stack_printer.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <cstring>
+#include <ctime>
+
+#include "absl/debugging/stacktrace.h"
+#include "absl/debugging/symbolize.h"
+#include "common/print_stacks.h"
+
+// Everything below InstallStackPrinter runs in a signal handler: no memory is allocated and no lock taken.
+namespace tandem::trainer {
+namespace {
+
+constexpr int kMaxFrames = 64;
+// This handler and what called it.
+constexpr int kOwnFrames = 2;
+constexpr int kWaitMilliseconds = 100;
+
+// The thread that is to print now; it sets it back to 0 when it has.
+std::atomic<pid_t> turn{0};
+std::atomic<bool> printing{false};
+
+void Write(const char* text) {
+  const ssize_t ignored = write(STDERR_FILENO, text, std::strlen(text));
+  static_cast<void>(ignored);
+}
+
+void WriteNumber(uint64_t number) {
+  char digits[24];
+  char* begin = digits + sizeof(digits) - 1;
+  *begin = '\0';
+  do {
+    *--begin = static_cast<char>('0' + number % 10);
+    number /= 10;
+  } while (number > 0);
+  Write(begin);
+}
+
+pid_t ThreadId() { return static_cast<pid_t>(syscall(SYS_gettid)); }
+
+void PrintOwnStack() {
+  void* frames[kMaxFrames];
+  const int depth = absl::GetStackTrace(frames, kMaxFrames, kOwnFrames);
+  Write("thread ");
+  WriteNumber(static_cast<uint64_t>(ThreadId()));
+  Write(":\n");
+  for (int i = 0; i < depth; ++i) {
+    char name[512];
+    Write("  ");
+    Write(absl::Symbolize(frames[i], name, sizeof(name)) ? name : "?");
+    Write("\n");
+  }
+}
+
+void Sleep(int milliseconds) {
+  const timespec pause{0, milliseconds * 1'000'000L};
+  nanosleep(&pause, nullptr);
+}
+
+void AskToPrint(pid_t thread) {
+  turn = thread;
+  if (syscall(SYS_tgkill, getpid(), thread, kPrintStacksSignal) != 0) {
+    turn = 0;
+    return;
+  }
+  for (int waited = 0; turn != 0 && waited < kWaitMilliseconds; ++waited) Sleep(1);
+  if (turn.exchange(0) == 0) return;
+  Write("thread ");
+  WriteNumber(static_cast<uint64_t>(thread));
+  Write(": does not answer\n");
+}
+
+pid_t ParseThreadId(const char* name) {
+  pid_t id = 0;
+  for (; *name >= '0' && *name <= '9'; ++name) id = id * 10 + (*name - '0');
+  return *name == '\0' ? id : 0;
+}
+
+// By the system call, because opendir allocates.
+void AskTheOtherThreads() {
+  const int folder = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return;
+  const pid_t self = ThreadId();
+  alignas(dirent64) char entries[4096];
+  for (;;) {
+    const auto size = syscall(SYS_getdents64, folder, entries, sizeof(entries));
+    if (size <= 0) break;
+    for (long at = 0; at < size;) {
+      const auto* entry = reinterpret_cast<const dirent64*>(entries + at);
+      at += entry->d_reclen;
+      const pid_t thread = ParseThreadId(entry->d_name);
+      if (thread != 0 && thread != self) AskToPrint(thread);
+    }
+  }
+  close(folder);
+}
+
+// The first thread that gets the signal asks the others, one at a time.
+void OnSignal(int) {
+  const int saved = errno;
+  if (turn == ThreadId()) {
+    PrintOwnStack();
+    turn = 0;
+  } else if (!printing.exchange(true)) {
+    Write("\n");
+    PrintOwnStack();
+    AskTheOtherThreads();
+    Write(kEndOfStacks);
+    Write("\n");
+    printing = false;
+  }
+  errno = saved;
+}
+
+}  // namespace
+
+void InstallStackPrinter(const char* program) {
+  absl::InitializeSymbolizer(program);
+  // The first use may load a library; later ones do not.
+  void* frame = nullptr;
+  absl::GetStackTrace(&frame, 1, 0);
+  struct sigaction action = {};
+  action.sa_handler = OnSignal;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  sigaction(kPrintStacksSignal, &action, nullptr);
+}
+
+}  // namespace tandem::trainer
