@@ -33,6 +33,13 @@ v1::JobSpec Spec(uint32_t workers = 1) {
   return spec;
 }
 
+// Its first failure is its end.
+v1::JobSpec Unforgiving() {
+  v1::JobSpec spec = Spec();
+  spec.mutable_restart()->set_max(0);
+  return spec;
+}
+
 // A coordinator on ports of its own, and a client that gives every call half a minute.
 class DaemonTest : public ::testing::Test {
  protected:
@@ -307,11 +314,14 @@ TEST_F(DaemonTest, CancelJob_Running_AbortsTheRanksAndEnds) {
   EXPECT_EQ(Cancel(job), grpc::StatusCode::FAILED_PRECONDITION);
 }
 
-TEST_F(DaemonTest, Worker_Vanishes_FailsItsJobWithThatCause) {
-  const std::string job = Submit(Spec());
+TEST_F(DaemonTest, Worker_StaysAwayForLongerThanItsLease_FailsItsJobWithThatCause) {
+  options_.core.worker_lease = absl::Seconds(1);
+  Restart();
+  const std::string job = Submit(Unforgiving());
   FakeWorker worker(channel_, "w");
   Run(worker);
   worker.Vanish();
+  WaitUntil(job, [](const v1::Job& seen) { return seen.has_cause(); });
   const v1::Job failed = WaitFor(job, v1::JOB_STATE_FAILED);
   EXPECT_EQ(failed.state(), v1::JOB_STATE_FAILED);
   EXPECT_EQ(failed.cause().code(), v1::CAUSE_CODE_WORKER_LOST);
@@ -361,7 +371,7 @@ TEST_F(DaemonTest, ListJobs_ByState_IsNewestFirstWithoutSpecs) {
 }
 
 TEST_F(DaemonTest, ListJobs_FailedJob_LeavesRanksAndLastLinesToGetJob) {
-  const std::string job = Submit(Spec());
+  const std::string job = Submit(Unforgiving());
   FakeWorker worker(channel_, "w");
   const v1::PrepareRanks attempt = Run(worker);
   v1::WorkerToCoordinator message;

@@ -25,7 +25,8 @@ class DeathTest : public ::testing::Test {
   }
 
   void Submit() {
-    id_ = cluster_.Submit(DigitsSpec("steps: 1000000"));
+    // Its first failure is its end.
+    id_ = cluster_.Submit(DigitsSpec("steps: 1000000\nrestart: {max: 0}"));
     running_ = cluster_.WaitFor(id_, [](const v1::Job& job) { return job.step() > 5; });
   }
 

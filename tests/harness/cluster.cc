@@ -60,14 +60,14 @@ void Cluster::KillCoordinator() {
   EXPECT_EQ(coordinator_->Wait(absl::Seconds(5)), 128 + SIGKILL);
 }
 
-Process& Cluster::StartWorker(int slots) {
+Process& Cluster::StartWorker(int slots, const WorkerExtras& extras) {
   const std::string name = absl::StrCat("worker-", workers_.size());
-  workers_.push_back(std::make_unique<Process>(
-      Process::Options{{Binary("tandem-worker"), "--coordinator", grpc_address_, "--slots",
-                        absl::StrCat("cpu:", slots), "--name", name, "--log-dir",
-                        absl::StrCat(folder_, "/logs-", name)},
-                       {},
-                       folder_}));
+  std::vector<std::string> argv = {Binary("tandem-worker"), "--coordinator", grpc_address_, "--slots",
+                                   absl::StrCat("cpu:", slots), "--name", name, "--log-dir",
+                                   absl::StrCat(folder_, "/logs-", name)};
+  argv.insert(argv.end(), extras.flags.begin(), extras.flags.end());
+  workers_.push_back(
+      std::make_unique<Process>(Process::Options{argv, extras.environment, folder_}));
   EXPECT_TRUE(Eventually(kStartTimeout, [&] {
     grpc::ClientContext context;
     v1::ListWorkersResponse response;
@@ -145,6 +145,9 @@ std::vector<v1::StepSample> Cluster::History(const std::string& id) {
 }
 
 std::string Binary(const std::string& name) { return absl::StrCat(TANDEM_BINARIES, "/", name); }
+std::string TestBinary(const std::string& name) {
+  return absl::StrCat(TANDEM_TEST_BINARIES, "/", name);
+}
 std::string Source(const std::string& path) { return absl::StrCat(TANDEM_SOURCE, "/", path); }
 
 std::string DigitsSpec(const std::string& lines) {

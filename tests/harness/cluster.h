@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -36,8 +37,13 @@ class Cluster {
   void StopCoordinator();
   void KillCoordinator();
 
+  // What an agent gets besides its usual command line.
+  struct WorkerExtras {
+    std::vector<std::string> flags;
+    std::map<std::string, std::string> environment;
+  };
   // Starts an agent with N cpu slots and waits until the coordinator lists it.
-  Process& StartWorker(int slots);
+  Process& StartWorker(int slots, const WorkerExtras& extras = {});
   Process& worker(size_t index) { return *workers_[index]; }
 
   // Runs `tandem --coordinator ... ARGS`.
@@ -68,6 +74,8 @@ class Cluster {
 
 // Absolute path of a binary under test, and of a file of the source tree.
 std::string Binary(const std::string& name);
+// One that only tests have.
+std::string TestBinary(const std::string& name);
 std::string Source(const std::string& path);
 
 // A spec on the digits data: `lines` replace or add top-level keys, one a line.

@@ -16,13 +16,6 @@ constexpr uint64_t kSeeds = 1'000;
 #endif
 constexpr int kEvents = 400;
 
-std::vector<std::string> Violations(Simulation::Options options) {
-  Simulation simulation(options);
-  for (int event = 0; event < kEvents && simulation.violations().empty(); ++event) simulation.Step();
-  simulation.Settle();
-  return simulation.violations();
-}
-
 #ifdef TANDEM_LONG_TESTS
 TEST(SimulationLong, RandomFaults_InvariantsHoldAndEveryJobEnds) {
 #else
@@ -49,6 +42,13 @@ TEST(Simulation, RandomFaults_InvariantsHoldAndEveryJobEnds) {
 }
 
 #ifndef TANDEM_LONG_TESTS
+std::vector<std::string> Violations(Simulation::Options options) {
+  Simulation simulation(options);
+  for (int event = 0; event < kEvents && simulation.violations().empty(); ++event) simulation.Step();
+  simulation.Settle();
+  return simulation.violations();
+}
+
 TEST(Simulation, SameSeed_GivesTheSameEffects) {
   const auto trace = [](uint64_t seed) {
     Simulation simulation({.seed = seed});

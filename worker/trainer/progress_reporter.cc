@@ -17,6 +17,8 @@ absl::Status ProgressReporter::OnCheckpoint(const v1::CheckpointFile& file) {
   return SendIfDue();
 }
 
+absl::Status ProgressReporter::BeforeCheckpoint() { return OnEnd(); }
+
 absl::Status ProgressReporter::OnEnd() {
   if (unsent_.ByteSizeLong() == 0) return absl::OkStatus();
   return SendNow();

@@ -12,7 +12,8 @@
 namespace tandem::trainer {
 
 // Tells the agent about every step and evaluation, several to a message: the first at once, so that
-// the time to the first step is true, then at most one message in kInterval. Not thread-safe.
+// the time to the first step is true, then at most one message in kInterval, and before a checkpoint.
+// Not thread-safe.
 class ProgressReporter : public TrainingObserver {
  public:
   using Send = std::function<absl::Status(const v1::RankProgress&)>;
@@ -24,6 +25,7 @@ class ProgressReporter : public TrainingObserver {
   // Errors are those of `send`.
   absl::Status OnStep(const v1::StepSample& sample) override;
   absl::Status OnEvaluation(const v1::Evaluation& evaluation) override;
+  absl::Status BeforeCheckpoint() override;
   absl::Status OnCheckpoint(const v1::CheckpointFile& file) override;
   absl::Status OnEnd() override;
 

@@ -75,5 +75,13 @@ TEST_F(ProgressReporterTest, ManySteps_AllArriveInOrder) {
   EXPECT_LE(messages_.size(), 7 * 5 + 2u);
 }
 
+TEST_F(ProgressReporterTest, BeforeCheckpoint_NothingIsHeldBack) {
+  for (uint64_t step = 1; step <= 3; ++step) Step(step);
+  ASSERT_TRUE(reporter_.BeforeCheckpoint().ok());
+  EXPECT_THAT(MessageSizes(), ElementsAre(1, 2));
+  ASSERT_TRUE(reporter_.BeforeCheckpoint().ok());
+  EXPECT_THAT(MessageSizes(), ElementsAre(1, 2));
+}
+
 }  // namespace
 }  // namespace tandem::trainer

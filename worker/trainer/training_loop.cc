@@ -182,6 +182,7 @@ absl::Status TrainingLoop::SaveIfDue() {
   if (parts_.writer == nullptr) return absl::OkStatus();
   if (!paused_ && !parts_.writer->IsDue(state_.step)) return absl::OkStatus();
   if (absl::Status status = CheckFinite(); !status.ok()) return status;
+  if (absl::Status status = Tell(&TrainingObserver::BeforeCheckpoint); !status.ok()) return status;
   Enter(v1::PHASE_CHECKPOINT);
   state_.loss_scale = parts_.update.scaler_state().scale;
   state_.steps_since_loss_scale_changed = parts_.update.scaler_state().good_steps;
