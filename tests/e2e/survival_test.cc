@@ -41,12 +41,6 @@ std::string Saved(const std::string& folder, const std::string& lines = "") {
                                  lines));
 }
 
-// A longer one, saved and measured rarely.
-std::string Long(const std::string& folder, uint64_t steps, const std::string& lines = "") {
-  return Saved(folder, absl::StrCat("steps: ", steps, "\nevaluate: {holdout: 0.2}\ncheckpoint: {dir: ",
-                                    folder, "/checkpoints, every_steps: 250}\n", lines));
-}
-
 class SurvivalTest : public ::testing::Test {
  protected:
   // Of a job that nothing disturbed.
@@ -135,6 +129,12 @@ SURVIVAL_TEST(SurvivalTest, EachPhaseOfAStep_EachHarm_EndsWithTheUndisturbedResu
 }
 
 #ifndef TANDEM_LONG_TESTS
+
+// A longer one, saved and measured rarely.
+std::string Long(const std::string& folder, uint64_t steps, const std::string& lines = "") {
+  return Saved(folder, absl::StrCat("steps: ", steps, "\nevaluate: {holdout: 0.2}\ncheckpoint: {dir: ",
+                                    folder, "/checkpoints, every_steps: 250}\n", lines));
+}
 
 TEST_F(SurvivalTest, TrainerKilled_CauseIsThereWithinASecondAndTheNextStepWithinThree) {
   Cluster cluster;
