@@ -35,7 +35,8 @@ absl::Status AwaitDrained(Connection* connection, v1::Worker* worker) {
   const SignalForwarder forwarder(&interrupts);
   while (BusySlots(*worker) > 0) {
     if (interrupts.WaitFor(kBetweenLooks, 0)) {
-      return absl::CancelledError(absl::StrCat("interrupted; ", worker->name(), " is drained still"));
+      return absl::CancelledError(
+          absl::StrCat("interrupted; ", worker->name(), " is drained still"));
     }
     const auto now = Look(connection, worker->name());
     if (!now.ok()) return now.status();
@@ -54,9 +55,8 @@ absl::StatusOr<ExitCode> Drain(Context* context, const DrainOptions& options) {
     const absl::Status drained = AwaitDrained(connection->get(), &*worker);
     if (!drained.ok()) return drained;
   }
-  context->Answer(*worker, [&] {
-    return absl::StrCat(worker->name(), "  ", WorkerStateText(*worker), "\n");
-  });
+  context->Answer(
+      *worker, [&] { return absl::StrCat(worker->name(), "  ", WorkerStateText(*worker), "\n"); });
   return ExitCode::kSuccess;
 }
 
@@ -64,8 +64,7 @@ absl::StatusOr<ExitCode> Drain(Context* context, const DrainOptions& options) {
 
 void AddDrainCommand(CLI::App* app, Context* context) {
   auto options = std::make_shared<DrainOptions>();
-  CLI::App* command = app->add_subcommand(
-      "drain", "Start nothing more on a worker; its jobs save and go on elsewhere");
+  CLI::App* command = app->add_subcommand("drain", "Free a worker: its jobs go on elsewhere");
   command->add_option("WORKER", options->worker, "Name of the worker, as `tandem workers` shows it")
       ->required();
   command->add_flag("--undo", options->undo, "Take it into use again");

@@ -54,8 +54,8 @@ std::string ReceiptText(const v1::Receipt& receipt) {
 std::string WorldSizeText(const v1::Job& job) {
   const bool resized = job.resized_max() > 0;
   const uint32_t max = resized ? job.resized_max() : job.spec().workers();
-  const uint32_t min = resized ? job.resized_min()
-                               : (job.spec().has_min_workers() ? job.spec().min_workers() : max);
+  const uint32_t min =
+      resized ? job.resized_min() : (job.spec().has_min_workers() ? job.spec().min_workers() : max);
   const std::string now = absl::StrCat(job.world_size());
   if (min != max) return absl::StrCat(now, " (", min, " to ", max, ")");
   return max == job.world_size() || max == 0 ? now : absl::StrCat(now, " (", max, " wanted)");

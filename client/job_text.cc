@@ -138,9 +138,8 @@ bool IsPlanned(v1::CauseCode code) {
 }
 
 std::string AttemptText(const v1::AttemptStatus& attempt) {
-  std::string text =
-      absl::StrCat("attempt ", attempt.number(), " on ", attempt.world_size(),
-                   attempt.world_size() == 1 ? " worker" : " workers");
+  std::string text = absl::StrCat("attempt ", attempt.number(), " on ", attempt.world_size(),
+                                  attempt.world_size() == 1 ? " worker" : " workers");
   if (attempt.first_step() > 0) {
     absl::StrAppend(&text, ", steps ", attempt.first_step(), " to ", attempt.last_step());
   }

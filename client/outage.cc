@@ -17,8 +17,7 @@ void Outage::End() {
 absl::Status Outage::WaitForNextTry(const absl::Status& failure) {
   const absl::Time now = absl::Now();
   if (!began_ && options_.patience > absl::ZeroDuration()) {
-    on_trouble_(absl::StrCat("the coordinator at ", address_,
-                             " does not answer; trying again for ",
+    on_trouble_(absl::StrCat("the coordinator at ", address_, " does not answer; trying again for ",
                              absl::FormatDuration(options_.patience)));
   }
   began_ = began_.value_or(now);

@@ -38,8 +38,7 @@ absl::StatusOr<ExitCode> Resize(Context* context, const ResizeOptions& options) 
 
 void AddResizeCommand(CLI::App* app, Context* context) {
   auto options = std::make_shared<ResizeOptions>();
-  CLI::App* command = app->add_subcommand(
-      "resize", "Train a job on another number of workers, with the same result");
+  CLI::App* command = app->add_subcommand("resize", "Give a job another number of workers");
   command->add_option("JOB", options->job, "Id of the job, or a beginning that no other has")
       ->required();
   command

@@ -6,11 +6,13 @@
 
 #include <filesystem>
 #include <functional>
+#include <iostream>
 #include <thread>
 #include <vector>
 
 #include "common/temporary_folder.h"
 #include "server/fake_worker.h"
+#include "server/store/sqlite_journal.h"
 
 namespace tandem {
 namespace {
@@ -526,6 +528,37 @@ TEST_F(DaemonTest, Restart_WhileAJobRuns_ItsAgentComesBackAndTheJobGoesOn) {
   WaitFor(job, v1::JOB_STATE_SUCCEEDED);
   EXPECT_EQ(Get(job).attempt(), 1u);
   EXPECT_EQ(History(job, 0, 0).samples_size(), 10);
+}
+
+// Each with the losses of a thousand steps.
+TEST_F(DaemonTest, Restart_WithAThousandJobs_IsReadyWithinASecond) {
+  daemon_->Stop();
+  daemon_.reset();
+  {
+    const auto journal = store::SqliteJournal::Open(options_.state_dir + "/tandem.db");
+    ASSERT_TRUE(journal.ok()) << journal.status();
+    for (uint64_t i = 1; i <= 1000; ++i) {
+      store::Batch batch;
+      v1::JobRecord& record = batch.jobs.emplace_back();
+      record.set_sequence(i);
+      record.mutable_job()->set_id("job-" + std::to_string(i));
+      record.mutable_job()->set_state(i % 10 == 0 ? v1::JOB_STATE_QUEUED : v1::JOB_STATE_SUCCEEDED);
+      *record.mutable_job()->mutable_spec() = Spec();
+      batch.progress.push_back({JobId(record.job().id()), {}});
+      for (uint64_t step = 1; step <= 1000; ++step) {
+        batch.progress[0].progress.add_samples()->set_step(step);
+      }
+      ASSERT_TRUE((*journal)->Commit(batch).ok());
+    }
+  }
+  const absl::Time start = absl::Now();
+  Start();
+  v1::ListJobsResponse response;
+  ASSERT_EQ(Call(&v1::JobService::Stub::ListJobs, {}, &response), grpc::StatusCode::OK);
+  const absl::Duration took = absl::Now() - start;
+  std::cout << "ready after " << took << std::endl;
+  EXPECT_EQ(response.jobs_size(), 1000);
+  EXPECT_LT(took, absl::Seconds(1));
 }
 
 TEST_F(DaemonTest, Stop_EndsEveryStreamWithUnavailable) {

@@ -43,8 +43,10 @@ absl::StatusOr<uint64_t> NumberIn(const FileDescriptor& file, const std::string&
 
 absl::Status CheckNotNewer(uint64_t newest, uint32_t attempt) {
   if (newest <= attempt) return absl::OkStatus();
-  return absl::AlreadyExistsError(absl::StrCat("attempt ", newest, " of this job has begun; this is "
-                                               "attempt ", attempt, ", and may not save any more"));
+  return absl::AlreadyExistsError(absl::StrCat("attempt ", newest,
+                                               " of this job has begun; this is "
+                                               "attempt ",
+                                               attempt, ", and may not save any more"));
 }
 
 // Runs `change` under the lock, if this attempt may still change something.

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "absl/functional/function_ref.h"
+#include "common/checkpoint/attempt_fence.h"
 #include "common/checkpoint/testing_checkpoint.h"
 #include "common/read_file.h"
 #include "common/temporary_folder.h"
@@ -21,7 +22,7 @@ namespace {
   std::abort();
 }
 
-// Dies before or after its n-th call: a sync of the file, its renaming, a sync of the folder.
+// Dies before or after its n-th call: a sync of the file, its renaming, a sync of the folder, a removal.
 class DeadlyCalls : public FileCalls {
  public:
   DeadlyCalls(int die_at, bool afterwards) : left_(die_at), afterwards_(afterwards) {}
@@ -31,6 +32,9 @@ class DeadlyCalls : public FileCalls {
   }
   int Rename(const std::string& from, const std::string& to) override {
     return Around([&] { return FileCalls::Rename(from, to); });
+  }
+  int Remove(const std::string& path) override {
+    return Around([&] { return FileCalls::Remove(path); });
   }
 
  private:
@@ -120,6 +124,32 @@ TEST_F(CheckpointKillTest, KilledAroundAnyCall_OneCheckpointLoads) {
     EXPECT_EQ(Newest(), newest_after[moment]) << moment;
     std::filesystem::remove(folder_.FileOf(2));
   }
+}
+
+// Everything that an attempt does to the folder, cut off anywhere: the next attempt always finds a whole one.
+TEST_F(CheckpointKillTest, AttemptKilledAroundAnyCall_TheNextOneLoadsAndSaves) {
+  uint32_t attempt = 1;
+  int deaths = 0;
+  for (int moment = 0;; ++moment, attempt += 2) {
+    const pid_t child = Fork([&] {
+      DeadlyCalls deadly(moment / 2 + 1, moment % 2 == 1);
+      const AttemptFence fence(folder_.path(), attempt);
+      FencedFileCalls calls(fence, deadly);
+      CheckpointFolder folder(folder_.path(), calls);
+      return fence.Raise().ok() && WriteSample(&folder, 2).ok() && folder.Prune(1, 2).ok();
+    });
+    const bool killed = WasKilled(StatusOf(child));
+    const AttemptFence next(folder_.path(), attempt + 1);
+    ASSERT_TRUE(next.Raise().ok());
+    EXPECT_GE(Newest(), 1u) << moment;
+    FencedFileCalls calls(next, FileCalls::System());
+    CheckpointFolder folder(folder_.path(), calls);
+    ASSERT_TRUE(WriteSample(&folder, 1).ok()) << moment;
+    std::filesystem::remove(folder_.FileOf(2));
+    if (!killed) break;
+    ++deaths;
+  }
+  EXPECT_GE(deaths, 8) << "before and after two syncs, a renaming and a removal";
 }
 
 TEST_F(CheckpointKillTest, Control_WrittenInPlaceAndKilled_DoesNotLoad) {

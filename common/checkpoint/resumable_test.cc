@@ -183,9 +183,9 @@ INSTANTIATE_TEST_SUITE_P(
 // Everybody who adds a key to a specification decides here whether it may change on resuming.
 TEST(Resumable, EveryKeyOfASpecification_IsComparedUnlessItIsListed) {
   const std::set<std::string> listed = {
-      "name",        "workers",      "min_workers", "steps",    "epochs",       "checkpoint",
-      "trace",       "resume_from",  "verify_every", "restart", "priority",     "hang_timeout",
-      "on_coordinator_loss"};
+      "name",       "workers",      "min_workers",        "steps",        "epochs",
+      "checkpoint", "trace",        "resume_from",        "verify_every", "restart",
+      "priority",   "hang_timeout", "on_coordinator_loss"};
   const auto& type = *v1::JobSpec::descriptor();
   for (int i = 0; i < type.field_count(); ++i) {
     const auto& field = *type.field(i);
@@ -206,7 +206,7 @@ TEST(Resumable, EveryKeyOfASpecification_IsComparedUnlessItIsListed) {
       after.GetReflection()->SetEnumValue(&after, &field, now == 1 ? 2 : 1);
     } else {
       const bool is_duration = field.cpp_type() == Field::CPPTYPE_MESSAGE;
-      const std::string text = is_duration                                     ? "3s"
+      const std::string text = is_duration                                 ? "3s"
                                : field.cpp_type() == Field::CPPTYPE_STRING ? "/x"
                                                                            : "3";
       ASSERT_TRUE(spec::SetFromText(text, field, &after).ok()) << field.name();

@@ -108,7 +108,8 @@ absl::Status TreeReader::ReadEntry(const YAML::Node& name, const YAML::Node& val
   const std::string key = JoinKey(parent, Excerpt(name.Scalar()));
   const Descriptor& type = *message->GetDescriptor();
   const FieldDescriptor* field = type.FindFieldByName(name.Scalar());
-  if (field == nullptr || RuleOf(*field).hidden()) return Error(name, key, UnknownKey(parent, name.Scalar(), type));
+  if (field == nullptr || RuleOf(*field).hidden())
+    return Error(name, key, UnknownKey(parent, name.Scalar(), type));
   if (!seen->insert(name.Scalar()).second) {
     return Error(name, key, absl::StrCat("given twice, first at ", source_.places[key]));
   }

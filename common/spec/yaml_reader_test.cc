@@ -47,8 +47,8 @@ TEST(ReadYaml, GoodFile_FillsTheSpec) {
 }
 
 TEST(ReadYaml, RangeOfWorkers_IsMinAndMax) {
-  const auto spec = ReadYaml(With("workers: 2", "workers: {min: 1, max: 4}\ncheckpoint: {dir: /c}"),
-                             "job.yaml");
+  const auto spec =
+      ReadYaml(With("workers: 2", "workers: {min: 1, max: 4}\ncheckpoint: {dir: /c}"), "job.yaml");
   ASSERT_TRUE(spec.ok()) << spec.status();
   EXPECT_EQ(spec->min_workers(), 1u);
   EXPECT_EQ(spec->workers(), 4u);

@@ -14,7 +14,9 @@ const WorkerName kRight("right");
 // Ranks 0 and 1 on the left worker, rank 2 on the right one, placed at second 100.
 Attempt ThreeRanks() {
   return Attempt(AttemptNumber(1), {{kLeft, "cpu:0"}, {kLeft, "cpu:1"}, {kRight, "cpu:0"}},
-                 {Incarnation("l"), Incarnation("l"), Incarnation("r")}, Options{.prepare_timeout = absl::Seconds(60), .abort_timeout = absl::Seconds(5),
+                 {Incarnation("l"), Incarnation("l"), Incarnation("r")},
+                 Options{.prepare_timeout = absl::Seconds(60),
+                         .abort_timeout = absl::Seconds(5),
                          .pause_timeout = absl::Seconds(30)},
                  {absl::UnixEpoch(), absl::Seconds(100)});
 }

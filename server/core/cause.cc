@@ -98,11 +98,11 @@ v1::Cause WorkerLost(const v1::RankStatus& rank, absl::string_view why) {
 
 v1::Cause BeginsElsewhere(const v1::RankStatus& rank, uint64_t steps_done,
                           uint64_t steps_of_rank_0) {
-  return CauseOf(v1::CAUSE_CODE_RANK_ERROR, rank,
-                 absl::StrCat("rank ", rank.rank(), " (worker ", rank.worker(),
-                              ") would go on from step ", steps_done, " and rank 0 from step ",
-                              steps_of_rank_0,
-                              ": checkpoint.dir must be one folder that all workers share"));
+  return CauseOf(
+      v1::CAUSE_CODE_RANK_ERROR, rank,
+      absl::StrCat("rank ", rank.rank(), " (worker ", rank.worker(), ") would go on from step ",
+                   steps_done, " and rank 0 from step ", steps_of_rank_0,
+                   ": checkpoint.dir must be one folder that all workers share"));
 }
 
 v1::Cause PrepareTimedOut(const std::vector<const v1::RankStatus*>& missing, int world_size,

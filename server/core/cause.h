@@ -27,7 +27,8 @@ v1::Cause RankDied(const v1::RankExited& exit);
 v1::Cause RankStopped(const v1::RankStatus& rank, const v1::RankExited& exit);
 v1::Cause WorkerLost(const v1::RankStatus& rank, absl::string_view why);
 // `rank` would go on from another step than rank 0: it does not see the same checkpoints.
-v1::Cause BeginsElsewhere(const v1::RankStatus& rank, uint64_t steps_done, uint64_t steps_of_rank_0);
+v1::Cause BeginsElsewhere(const v1::RankStatus& rank, uint64_t steps_done,
+                          uint64_t steps_of_rank_0);
 // Names at most three of `missing`, which is not empty.
 v1::Cause PrepareTimedOut(const std::vector<const v1::RankStatus*>& missing, int world_size,
                           absl::Duration waited);

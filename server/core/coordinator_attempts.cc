@@ -19,8 +19,8 @@ void Coordinator::StartAttempt(Job& job, const std::vector<Placement>& places) {
     incarnations.push_back(cluster_.Find(places[rank].worker)->incarnation);
   }
   const Run& run =
-      runs_.emplace(job.id(),
-                    Run{job, Attempt(job.attempt(), places, incarnations, options_, now_)})
+      runs_
+          .emplace(job.id(), Run{job, Attempt(job.attempt(), places, incarnations, options_, now_)})
           .first->second;
   Persist(job);
   effects_.push_back(AttemptStarted{job.id()});
@@ -54,9 +54,8 @@ void Coordinator::PauseAttempt(Run& run, v1::CauseCode code, const std::string& 
     return;
   }
   Persist(run.job);
-  Say(absl::LogSeverity::kInfo,
-      absl::StrCat("job ", run.job.id().value(), ": attempt ", run.attempt.number().value(),
-                   " is paused: ", why));
+  Say(absl::LogSeverity::kInfo, absl::StrCat("job ", run.job.id().value(), ": attempt ",
+                                             run.attempt.number().value(), " is paused: ", why));
 }
 
 void Coordinator::Fail(Run& run, v1::Cause cause) {
@@ -102,8 +101,9 @@ void Coordinator::ConcludeFailure(Job& job) {
   if (job.Retry(now_)) {
     queue_.insert(job.sequence());
     Say(absl::LogSeverity::kWarning,
-        absl::StrCat(name, ": attempt ", job.attempt().value(), " failed and is followed by another (",
-                     job.view().failures(), " of ", job.view().spec().restart().max(), "): ", why));
+        absl::StrCat(name, ": attempt ", job.attempt().value(),
+                     " failed and is followed by another (", job.view().failures(), " of ",
+                     job.view().spec().restart().max(), "): ", why));
     return Persist(job);
   }
   job.Fail(now_);

@@ -1,7 +1,7 @@
 // Attempts that end before the job does: failures, restarts of the coordinator, pauses.
+#include "common/proto_time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "common/proto_time.h"
 #include "server/core/small_cluster.h"
 
 namespace tandem::core {

@@ -98,10 +98,10 @@ struct StepsDone {
   uint64_t samples;
 };
 
-using Effect = std::variant<PersistJob, ForgetJob, PersistDrain, RecordHistory, AppendLogs,
-                            AcknowledgeWorker, SendToWorker, CloseWorker, JobChanged, Log,
-                            AttemptStarted, RendezvousMeasured, AttemptFailed, PauseMeasured,
-                            StepsDone>;
+using Effect =
+    std::variant<PersistJob, ForgetJob, PersistDrain, RecordHistory, AppendLogs, AcknowledgeWorker,
+                 SendToWorker, CloseWorker, JobChanged, Log, AttemptStarted, RendezvousMeasured,
+                 AttemptFailed, PauseMeasured, StepsDone>;
 using Effects = std::vector<Effect>;
 
 }  // namespace tandem::core

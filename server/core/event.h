@@ -73,8 +73,8 @@ struct WorkerMessage {
 // while the process was held up renews its worker's lease first.
 struct TimePassed {};
 
-using Event = std::variant<JobSubmitted, JobWithdrawn, CancelRequested, ResizeRequested,
-                           DrainRequested, WorkerConnected, WorkerDisconnected, WorkerMessage,
-                           TimePassed>;
+using Event =
+    std::variant<JobSubmitted, JobWithdrawn, CancelRequested, ResizeRequested, DrainRequested,
+                 WorkerConnected, WorkerDisconnected, WorkerMessage, TimePassed>;
 
 }  // namespace tandem::core

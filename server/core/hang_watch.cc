@@ -32,7 +32,8 @@ std::string Names(const std::vector<uint32_t>& ranks) {
     names.push_back(absl::StrCat("rank ", rank));
   }
   std::string text = absl::StrJoin(names, ", ");
-  if (ranks.size() > kNamedRanks) absl::StrAppend(&text, " and ", ranks.size() - kNamedRanks, " more");
+  if (ranks.size() > kNamedRanks)
+    absl::StrAppend(&text, " and ", ranks.size() - kNamedRanks, " more");
   return text;
 }
 
@@ -91,8 +92,8 @@ std::optional<uint32_t> HangWatch::Hung(Moment now) const {
     const bool late = now.steady - state.moved >= Deadline(state.position.phase());
     all_late = all_late && late;
     // Whoever waits for others is blamed only for what it cannot help: it could not even run on.
-    const bool waits = state.position.phase() == v1::PHASE_REDUCE &&
-                       !IsStuckInTheKernel(state.position.process());
+    const bool waits =
+        state.position.phase() == v1::PHASE_REDUCE && !IsStuckInTheKernel(state.position.process());
     if (waits) continue;
     all_wait = false;
     if (late && (!hung || IsBehind(rank, *hung))) hung = rank;
@@ -152,10 +153,10 @@ std::optional<v1::Cause> HangWatch::Check(Moment now) const {
   cause.set_rank(*hung);
   cause.set_step(state.position.step());
   cause.set_phase(state.position.phase());
-  std::string message = absl::StrCat(
-      "rank ", *hung, " of ", ranks_.size(), " has not moved for ", absl::FormatDuration(still),
-      " at step ", state.position.step(), " (", NameOf(state.position.phase()),
-      "): ", WhatItDoes(state, now));
+  std::string message =
+      absl::StrCat("rank ", *hung, " of ", ranks_.size(), " has not moved for ",
+                   absl::FormatDuration(still), " at step ", state.position.step(), " (",
+                   NameOf(state.position.phase()), "): ", WhatItDoes(state, now));
   const std::vector<uint32_t> waiting = Waiting(*hung);
   if (!waiting.empty()) {
     absl::StrAppend(&message, "; ", Names(waiting), waiting.size() == 1 ? " waits" : " wait",

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "common/clock.h"
 #include "common/ids.h"
-#include "absl/time/time.h"
 #include "server/core/event.h"
 #include "server/core/scheduler.h"
 #include "server/core/step_rate.h"

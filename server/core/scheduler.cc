@@ -110,8 +110,8 @@ class Scheduling {
     if (free_ < demand.min) return Block(demand, WhyNotNow(demand));
     if (IsWorthWaiting(demand)) {
       patient_ = &demand;
-      return Block(demand, absl::StrCat("could start with ", free_,
-                                        " and waits a moment for more slots"));
+      return Block(demand,
+                   absl::StrCat("could start with ", free_, " and waits a moment for more slots"));
     }
     admitted_.push_back({&demand, demand.min});
     free_ -= demand.min;
@@ -242,9 +242,9 @@ class Scheduling {
       if (next <= held || next < holding.min) continue;
       const bool wanted = held < holding.min;  // It was asked for.
       if (!wanted && now_ - holding.started < policy_.settle) continue;
-      schedule_.pauses.push_back({holding.job, Schedule::Pause::Why::kGrow,
-                                  absl::StrCat("it goes on with ", next, " workers instead of ",
-                                               held)});
+      schedule_.pauses.push_back(
+          {holding.job, Schedule::Pause::Why::kGrow,
+           absl::StrCat("it goes on with ", next, " workers instead of ", held)});
       return;
     }
   }

@@ -107,14 +107,13 @@ TEST(Scheduler, OneWorkerHoldsAll_ItIsUsedAlone) {
 }
 
 TEST(Scheduler, SeveralWorkersHoldAll_TightestIsUsed) {
-  const Schedule schedule =
-      Plan({Host("a", 8), Host("b", 2), Host("c", 3)}, Queue().Wants("j", 2));
+  const Schedule schedule = Plan({Host("a", 8), Host("b", 2), Host("c", 3)}, Queue().Wants("j", 2));
   EXPECT_THAT(WorkersOf(schedule.starts.at(0)), ElementsAre("b", "b"));
 }
 
 TEST(Scheduler, NoWorkerHoldsAll_FewestAreUsedAndRanksOfOneAreContiguous) {
-  const Schedule schedule = Plan({Host("a", 1), Host("b", 3), Host("c", 1), Host("d", 2)},
-                                 Queue().Wants("j", 5));
+  const Schedule schedule =
+      Plan({Host("a", 1), Host("b", 3), Host("c", 1), Host("d", 2)}, Queue().Wants("j", 5));
   EXPECT_THAT(WorkersOf(schedule.starts.at(0)), ElementsAre("b", "b", "b", "d", "d"));
 }
 
@@ -166,25 +165,23 @@ TEST(Backfill, FirstHasAHigherPriority_NobodyPassesIt) {
 }
 
 TEST(Backfill, FirstCanNeverFit_OthersDoNotWaitForIt) {
-  const Schedule schedule = Plan({Host("a", 2)}, Queue()
-                                                     .Wants("huge", 4)
-                                                     .WithPriority(1)
-                                                     .Since(absl::Hours(1))
-                                                     .Wants("small", 1));
+  const Schedule schedule =
+      Plan({Host("a", 2)},
+           Queue().Wants("huge", 4).WithPriority(1).Since(absl::Hours(1)).Wants("small", 1));
   EXPECT_THAT(Started(schedule), ElementsAre("small/1"));
   EXPECT_EQ(schedule.waits.at(0).reason, "needs 4 slots but all workers together have 2");
 }
 
 TEST(Backfill, FirstWaitsAfterAFailure_OthersPass) {
-  const Schedule schedule = Plan(
-      {Host("a", 1)},
-      Queue().Wants("failed", 1).NotBefore(kNow + absl::Milliseconds(1)).Wants("next", 1));
+  const Schedule schedule =
+      Plan({Host("a", 1)},
+           Queue().Wants("failed", 1).NotBefore(kNow + absl::Milliseconds(1)).Wants("next", 1));
   EXPECT_THAT(Started(schedule), ElementsAre("next/1"));
   EXPECT_THAT(schedule.waits.at(0).reason, HasSubstr("started again"));
   // Control: once its time has come it is the first.
-  EXPECT_THAT(Started(Plan({Host("a", 1)},
-                           Queue().Wants("failed", 1).NotBefore(kNow).Wants("next", 1))),
-              ElementsAre("failed/1"));
+  EXPECT_THAT(
+      Started(Plan({Host("a", 1)}, Queue().Wants("failed", 1).NotBefore(kNow).Wants("next", 1))),
+      ElementsAre("failed/1"));
 }
 
 TEST(ElasticJob, EnoughIsFree_ItGetsAllItWants) {

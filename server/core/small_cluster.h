@@ -77,7 +77,8 @@ class SmallCluster {
   }
   void Disconnect(const std::string& name) {
     const Agent& agent = agents_.at(name);
-    Apply(WorkerDisconnected{WorkerName(name), agent.incarnation, agent.connection, "stream reset"});
+    Apply(
+        WorkerDisconnected{WorkerName(name), agent.incarnation, agent.connection, "stream reset"});
   }
   // For so long that it is lost.
   void Lose(const std::string& name) {

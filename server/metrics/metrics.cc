@@ -59,12 +59,13 @@ Metrics::Metrics(prometheus::Registry& registry)
                        "Attempts that were given slots, first ones and restarts.")),
       log_lines_dropped(Counter(registry, "tandem_log_lines_dropped_total",
                                 "Lines of ranks not kept: the job's log or the disk was full.")),
-      failures_(BuildCounter()
-                    .Name("tandem_failures_total")
-                    .Help("Attempts that ended before their job did, by their first cause; resized, "
-                          "preempted and drained are ends that were wanted. Cancelled ones are not "
-                          "included.")
-                    .Register(registry)),
+      failures_(
+          BuildCounter()
+              .Name("tandem_failures_total")
+              .Help("Attempts that ended before their job did, by their first cause; resized, "
+                    "preempted and drained are ends that were wanted. Cancelled ones are not "
+                    "included.")
+              .Register(registry)),
       job_loss_(Gauges(registry, "tandem_job_loss",
                        "Loss of the last step over all ranks; only jobs that run now.")),
       job_step_(Gauges(registry, "tandem_job_step", "Steps done; only jobs that run now.")),

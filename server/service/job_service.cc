@@ -91,8 +91,8 @@ grpc::ServerUnaryReactor* JobService::ListJobs(grpc::CallbackServerContext* cont
   loop_.Post([this, reactor, request, response] {
     uint64_t before = JobBoard::kNewest;
     if (!request->page_token().empty() && !absl::SimpleAtoi(request->page_token(), &before)) {
-      return reactor->Finish({grpc::StatusCode::INVALID_ARGUMENT,
-                              "page_token: is not one that came with a page"});
+      return reactor->Finish(
+          {grpc::StatusCode::INVALID_ARGUMENT, "page_token: is not one that came with a page"});
     }
     FillPage(controller_.board().NewestFirst(before), *request, response);
     reactor->Finish(grpc::Status::OK);

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <csignal>
 #include <filesystem>
-#include <iterator>
 #include <fstream>
+#include <iterator>
 
 #include "common/temporary_folder.h"
 

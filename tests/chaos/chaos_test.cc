@@ -31,10 +31,10 @@ constexpr int kJobs = 4;
 
 std::string Spec(const std::string& folder, int variant) {
   // A machine with one core cannot say how often a job is harmed: it may be as often as it takes.
-  return DigitsSpec(absl::StrCat("steps: 1500\nlogical_ranks: 4\nworkers: ",
-                                 variant % 2 == 0 ? "2" : "{min: 1, max: 3}", "\nseed: ", variant % 2,
-                                 "\ncheckpoint: {dir: ", folder, "/checkpoints, every_steps: 100}\n",
-                                 "restart: {max: 1000, backoff: 10ms}\nhang_timeout: 3s"));
+  return DigitsSpec(absl::StrCat(
+      "steps: 1500\nlogical_ranks: 4\nworkers: ", variant % 2 == 0 ? "2" : "{min: 1, max: 3}",
+      "\nseed: ", variant % 2, "\ncheckpoint: {dir: ", folder, "/checkpoints, every_steps: 100}\n",
+      "restart: {max: 1000, backoff: 10ms}\nhang_timeout: 3s"));
 }
 
 // What can be harmed, found anew each time.

@@ -62,8 +62,14 @@ void Cluster::KillCoordinator() {
 
 Process& Cluster::StartWorker(int slots, const WorkerExtras& extras) {
   const std::string name = absl::StrCat("worker-", workers_.size());
-  std::vector<std::string> argv = {Binary("tandem-worker"), "--coordinator", grpc_address_, "--slots",
-                                   absl::StrCat("cpu:", slots), "--name", name, "--log-dir",
+  std::vector<std::string> argv = {Binary("tandem-worker"),
+                                   "--coordinator",
+                                   grpc_address_,
+                                   "--slots",
+                                   absl::StrCat("cpu:", slots),
+                                   "--name",
+                                   name,
+                                   "--log-dir",
                                    absl::StrCat(folder_, "/logs-", name)};
   argv.insert(argv.end(), extras.flags.begin(), extras.flags.end());
   workers_.push_back(

@@ -32,9 +32,7 @@ struct Bytes {
   std::string operator()(const core::RendezvousMeasured& e) const {
     return absl::FormatDuration(e.duration);
   }
-  std::string operator()(const core::AttemptFailed& e) const {
-    return v1::CauseCode_Name(e.code);
-  }
+  std::string operator()(const core::AttemptFailed& e) const { return v1::CauseCode_Name(e.code); }
   std::string operator()(const core::PauseMeasured& e) const {
     return absl::FormatDuration(e.duration);
   }
@@ -59,6 +57,13 @@ bool IsEdge(Edge edge) {
                                        {v1::JOB_STATE_RUNNING, v1::JOB_STATE_CANCELLING},
                                        {v1::JOB_STATE_CANCELLING, v1::JOB_STATE_CANCELLED}};
   return edges.contains(edge);
+}
+
+// A worker was given up with what it had still to report.
+bool WasLost(const v1::Job& job) {
+  return std::any_of(job.attempts().begin(), job.attempts().end(), [](const auto& attempt) {
+    return attempt.cause().code() == v1::CAUSE_CODE_WORKER_LOST;
+  });
 }
 
 std::string NameOf(const core::RankId& id) {
@@ -112,7 +117,8 @@ void Simulation::CheckRecord(const v1::Job& before, const v1::Job& after) {
   Expect(after.attempt() == before.attempt() + (starts ? 1 : 0),
          after.id() + " has another attempt number");
   const bool failed = after.state() == v1::JOB_STATE_FAILED;
-  Expect(!failed || after.cause().attempt() == after.attempt(), after.id() + " failed without a cause");
+  Expect(!failed || after.cause().attempt() == after.attempt(),
+         after.id() + " failed without a cause");
   Expect(after.attempts_size() == static_cast<int>(after.attempt()),
          after.id() + " has an attempt that is not in its timeline");
 }
@@ -128,8 +134,7 @@ void Simulation::CheckOrder(const core::SendToWorker& send) {
   if (send.message.has_start_ranks()) {
     const v1::Start& start = send.message.start_ranks().start();
     const std::string bytes = start.SerializeAsString();
-    const auto [first, added] = starts_.emplace(
-        std::pair(start.job_id(), start.attempt()), bytes);
+    const auto [first, added] = starts_.emplace(std::pair(start.job_id(), start.attempt()), bytes);
     Expect(first->second == bytes, start.job_id() + ": two ranks were told different things");
   }
 }
@@ -145,8 +150,8 @@ void Simulation::CheckSlots() {
     if (worker.state() == v1::WORKER_STATE_CONNECTED) incarnations.insert(worker.incarnation());
     for (const v1::SlotStatus& slot : worker.slots()) {
       if (slot.job_id().empty()) continue;
-      const std::string name = NameOf(
-          {JobId(slot.job_id()), AttemptNumber(slot.attempt()), Rank(slot.rank())});
+      const std::string name =
+          NameOf({JobId(slot.job_id()), AttemptNumber(slot.attempt()), Rank(slot.rank())});
       Expect(ranks.insert(name).second, name + " holds two slots");
       holders[{worker.incarnation(), slot.name()}] = name;
     }
@@ -167,7 +172,8 @@ void Simulation::CheckProcesses() {
   for (const Host& host : hosts_) {
     std::set<std::string> slots;
     for (const Agent::Process& process : host.agent.processes()) {
-      Expect(slots.insert(process.slot).second, "two processes on one slot of " + host.agent.name());
+      Expect(slots.insert(process.slot).second,
+             "two processes on one slot of " + host.agent.name());
       Expect(ranks.insert(NameOf(process.id)).second, NameOf(process.id) + " runs twice");
       const v1::Job* job = coordinator_->FindJob(process.id.job);
       Expect(job == nullptr || process.id.attempt.value() <= job->attempt(),
@@ -213,11 +219,13 @@ void Simulation::CheckNothingLost() {
 void Simulation::CheckHistory() {
   if (!options_.agents_live) return;
   for (const v1::Job* job : coordinator_->Jobs()) {
-    if (job->state() != v1::JOB_STATE_SUCCEEDED) continue;
+    if (job->state() != v1::JOB_STATE_SUCCEEDED || WasLost(*job)) continue;
     const std::set<uint64_t>& steps = history_[job->id()];
+    std::string seen;
+    for (const uint64_t step : steps) seen += " " + std::to_string(step);
     Expect(steps.size() == job->total_steps() && *steps.begin() == 1 &&
                *steps.rbegin() == job->total_steps(),
-           job->id() + ": steps are missing from its history");
+           job->id() + ": of its steps only" + seen + " are in its history: " + job->DebugString());
   }
 }
 

@@ -8,6 +8,8 @@ namespace {
 
 constexpr uint64_t kSteps = 6;
 constexpr absl::Duration kTick = absl::Milliseconds(100);
+// Between two partitions, so that together they are no long one.
+constexpr absl::Duration kPeace = absl::Seconds(5);
 
 core::Options CoordinatorOptions() {
   core::Options options;
@@ -46,7 +48,8 @@ void Simulation::Step() {
   } else if (dice < 14 && Chance(4)) {
     disk_full_until_ = Now() + absl::Milliseconds(Below(3000));
   }
-  PassTime(Chance(50) ? absl::Seconds(Below(15)) : absl::Milliseconds(Below(200)), true);
+  const absl::Duration leap = absl::Seconds(Below(options_.agents_live ? 3 : 15));
+  PassTime(Chance(50) ? leap : absl::Milliseconds(Below(200)), true);
 }
 
 void Simulation::Settle() {
@@ -148,7 +151,8 @@ void Simulation::HarmHost(Host& host) {
       Break(host, /*noticed=*/Chance(2));
       return host.agent.Restart();
     case 1:  // A partition, shorter or longer than the lease.
-      host.cut_until = Now() + absl::Milliseconds(Below(15000));
+      if (options_.agents_live && Now() < host.cut_until + kPeace) return;
+      host.cut_until = Now() + absl::Milliseconds(Below(options_.agents_live ? 3000 : 15000));
       return;
     default:
       return Break(host, /*noticed=*/Chance(2));
@@ -167,8 +171,8 @@ void Simulation::HarmProcess(Host& host) {
 void Simulation::Break(Host& host, bool noticed) {
   if (!host.link) return;
   const core::WorkerDisconnected lost{WorkerName(host.agent.name()),
-                                      Incarnation(host.agent.incarnation()),
-                                      host.link->connection, "stream reset"};
+                                      Incarnation(host.agent.incarnation()), host.link->connection,
+                                      "stream reset"};
   host.link.reset();
   host.next_try = Now() + absl::Milliseconds(Below(2000));
   if (noticed) Happen(lost);

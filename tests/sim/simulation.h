@@ -28,7 +28,8 @@ class Simulation {
     uint64_t seed = 1;
     int workers = 5;
     int jobs = 12;
-    // Agents are not killed: then no reported step may be missing from the history.
+    // Agents are not killed, nor cut off for longer than their lease: then no reported step may be missing
+    // from the history.
     bool agents_live = false;
     // Control: takes away a remedy, which must be noticed.
     bool agents_forget_what_was_sent = false;

@@ -44,7 +44,8 @@ TEST(Simulation, RandomFaults_InvariantsHoldAndEveryJobEnds) {
 #ifndef TANDEM_LONG_TESTS
 std::vector<std::string> Violations(Simulation::Options options) {
   Simulation simulation(options);
-  for (int event = 0; event < kEvents && simulation.violations().empty(); ++event) simulation.Step();
+  for (int event = 0; event < kEvents && simulation.violations().empty(); ++event)
+    simulation.Step();
   simulation.Settle();
   return simulation.violations();
 }

@@ -114,8 +114,8 @@ void Agent::WatchForAbsence() {
 void Agent::StopRanksThatWantIt() {
   for (const auto& [key, rank] : running_) {
     if (!rank->StopsWithoutCoordinator()) continue;
-    rank->Leave(absl::StrCat("the coordinator could not be reached for ", absl::FormatDuration(lease_),
-                             ", and on_coordinator_loss is stop"));
+    rank->Leave(absl::StrCat("the coordinator could not be reached for ",
+                             absl::FormatDuration(lease_), ", and on_coordinator_loss is stop"));
   }
 }
 

@@ -512,7 +512,8 @@ TEST_F(AgentTest, Coordinator_AwayWhileARankFinishes_HearsEverythingInOrderLater
   EXPECT_THAT(heard, ElementsAre("step 1", "step 2", "step 3", "finished", "exited"));
 }
 
-TEST_F(AgentTest, Connection_BreaksBeforeReportsAreAcknowledged_TheyAreSentAgainAndTheExitTakesItsSlot) {
+TEST_F(AgentTest,
+       Connection_BreaksBeforeReportsAreAcknowledged_TheyAreSentAgainAndTheExitTakesItsSlot) {
   StartAgent();
   coordinator_.StopAcknowledging();
   coordinator_.Send(Prepare("exit-3"));
@@ -547,8 +548,7 @@ TEST_F(AgentTest, CoordinatorAwayForLongerThanTheLease_OnlyJobsThatWantItAreStop
       v1::COORDINATOR_LOSS_STOP);
   coordinator_.Send(stopping);
   v1::CoordinatorToWorker keeping = Prepare("hang", 2, 2);
-  keeping.mutable_prepare_ranks()->mutable_ranks()->erase(
-      keeping.prepare_ranks().ranks().begin());
+  keeping.mutable_prepare_ranks()->mutable_ranks()->erase(keeping.prepare_ranks().ranks().begin());
   coordinator_.Send(keeping);
   const auto stopped = static_cast<pid_t>(AwaitPrepared(&coordinator_, RankOf(0)).pid());
   const auto kept = static_cast<pid_t>(AwaitPrepared(&coordinator_, RankOf(1, 2)).pid());

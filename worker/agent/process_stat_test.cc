@@ -10,8 +10,8 @@
 namespace tandem::agent {
 namespace {
 
-std::string Line(const std::string& name, char state, uint64_t flags = 0x400000,
-                 uint64_t user = 0, uint64_t system = 0) {
+std::string Line(const std::string& name, char state, uint64_t flags = 0x400000, uint64_t user = 0,
+                 uint64_t system = 0) {
   return absl::StrCat("77 (", name, ") ", std::string(1, state), " 1 77 77 0 -1 ", flags,
                       " 10 0 0 0 ", user, " ", system, " 0 0 20 0 1 0 5 1000 10\n");
 }
@@ -47,7 +47,8 @@ TEST(ProcessStat, CpuTime_IsUserAndSystem) {
 }
 
 TEST(ProcessStat, Garbage_IsNoStat) {
-  for (const char* text : {"", "77", "77 (t)", "77 (t) R 1 2", "77 (t) R a b c d e f g h i j k l"}) {
+  for (const char* text :
+       {"", "77", "77 (t)", "77 (t) R 1 2", "77 (t) R a b c d e f g h i j k l"}) {
     EXPECT_FALSE(ParseProcessStat(text).has_value()) << text;
   }
 }

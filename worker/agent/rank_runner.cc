@@ -223,8 +223,8 @@ void RankRunner::OnPrepared(const v1::Prepared& prepared) {
 
 void RankRunner::OnFinished() {
   finished_ = true;
-  exit_timer_ = context_.loop->After(context_.options->exit_grace,
-                                     [this] { Stop(/*print_stacks=*/false); });
+  exit_timer_ =
+      context_.loop->After(context_.options->exit_grace, [this] { Stop(/*print_stacks=*/false); });
 }
 
 void RankRunner::OnFailure(const v1::RankFailure& failure) {

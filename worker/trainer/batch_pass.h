@@ -34,7 +34,7 @@ struct PassParts {
   const Hooks& hooks;
   Rank rank;
   const std::atomic<bool>& pause_wanted;  // this rank has been asked to pause
-  Tracer* tracer = nullptr;  // none: nothing is written down
+  Tracer* tracer = nullptr;               // none: nothing is written down
 };
 
 // Forward and backward of this rank's logical ranks, for one step after the other. Collective, one

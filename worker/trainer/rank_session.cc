@@ -35,8 +35,9 @@ void ConfigureKernels(const v1::JobSpec& spec) {
 v1::CauseCode CauseOf(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kInvalidArgument:
-    case absl::StatusCode::kDataLoss:    // a damaged file
-    case absl::StatusCode::kOutOfRange:  // a number that is not finite: the same bits again next time
+    case absl::StatusCode::kDataLoss:  // a damaged file
+    case absl::StatusCode::
+        kOutOfRange:  // a number that is not finite: the same bits again next time
       return v1::CAUSE_CODE_BAD_INPUT;
     case absl::StatusCode::kAlreadyExists:
       return v1::CAUSE_CODE_FENCED;
@@ -70,15 +71,15 @@ class RankSession {
     if (absl::Status status = Prepare(); !status.ok()) return status;
     if (absl::Status status = Meet(); !status.ok()) return status;
     const absl::StatusOr<TrainingEnd> end = Train({.assignment = assignment_,
-                                 .workload = *workload_,
-                                 .update = *update_,
-                                 .state = state_,
-                                 .mistakes = *mistakes_,
-                                 .hooks = hooks_,
-                                 .position = position_,
-                                 .writer = writer_ ? &*writer_ : nullptr,
-                                 .agent = agent_},
-                                *transport_);
+                                                   .workload = *workload_,
+                                                   .update = *update_,
+                                                   .state = state_,
+                                                   .mistakes = *mistakes_,
+                                                   .hooks = hooks_,
+                                                   .position = position_,
+                                                   .writer = writer_ ? &*writer_ : nullptr,
+                                                   .agent = agent_},
+                                                  *transport_);
     if (!end.ok()) return end.status();
     return *end == TrainingEnd::kPaused ? SayPaused() : Finish();
   }
@@ -114,13 +115,13 @@ class RankSession {
   absl::Status MakeWriter() {
     const v1::JobSpec& spec = workload_->spec;
     if (!spec.has_checkpoint() || !IsFirst()) return absl::OkStatus();
-    writer_.emplace(checkpoint::CheckpointWriter::Options{
-        .folder = OwnFolder(),
-        .every_steps = spec.checkpoint().every_steps(),
-        .total_steps = workload_->sampler.total_steps(),
-        .keep = spec.checkpoint().keep(),
-        .identity = IdentityOf(*workload_)},
-                    *fence_, *hooks_.files);
+    writer_.emplace(
+        checkpoint::CheckpointWriter::Options{.folder = OwnFolder(),
+                                              .every_steps = spec.checkpoint().every_steps(),
+                                              .total_steps = workload_->sampler.total_steps(),
+                                              .keep = spec.checkpoint().keep(),
+                                              .identity = IdentityOf(*workload_)},
+        *fence_, *hooks_.files);
     return writer_->Probe();
   }
 
@@ -133,8 +134,12 @@ class RankSession {
     if (!assignment_.spec().has_checkpoint()) return absl::OkStatus();
     fence_.emplace(OwnFolder(), assignment_.attempt());
     absl::Status raised = fence_->Raise();
-    // Only rank 0 has to be able to write there; that it cannot is said by CheckpointWriter::Probe.
-    return absl::IsAlreadyExists(raised) ? raised : absl::OkStatus();
+    if (raised.ok() || absl::IsAlreadyExists(raised)) return raised;
+    // Only rank 0 has to be able to write there.
+    if (!IsFirst()) return absl::OkStatus();
+    const auto code =
+        absl::IsResourceExhausted(raised) ? raised.code() : absl::StatusCode::kInvalidArgument;
+    return absl::Status(code, absl::StrCat("checkpoint.dir: ", raised.message()));
   }
 
   // Rank 0 only: the port is bound before anyone is told about it, and stays so.

@@ -61,8 +61,7 @@ absl::StatusOr<checkpoint::TrainingState> BeginningOf(Workload& workload, Parame
     if (!absl::IsNotFound(newest.status())) return newest.status();
   }
   if (!workload.spec.has_resume_from()) return state;
-  const absl::Status status =
-      RestoreFrom(workload.spec.resume_from(), workload, update, &state);
+  const absl::Status status = RestoreFrom(workload.spec.resume_from(), workload, update, &state);
   if (!status.ok()) return Under("resume_from", status);
   return state;
 }

@@ -79,22 +79,23 @@ absl::StatusOr<TrainingEnd> Train(const TrainingRun& run, ddp::Transport& transp
   if (absl::Status status = VerifyBeginning(run, transport); !status.ok()) return status;
 
   ShareSource shares(run.workload, run.mistakes, (*reducer)->range(), run.state.step);
-  const absl::StatusOr<TrainingEnd> end = RunLoop(run, {.pass = {.workload = run.workload,
-                                               .reducer = **reducer,
-                                               .tallies = tallies,
-                                               .fold = fold,
-                                               .shares = shares,
-                                               .position = run.position,
-                                               .mistakes = run.mistakes,
-                                               .hooks = run.hooks,
-                                               .rank = Rank(run.assignment.rank()),
-                                               .pause_wanted = run.agent.pause_wanted(),
-                                               .tracer = tracer->get()},
-                                      .transport = transport,
-                                      .update = run.update,
-                                      .state = run.state,
-                                      .writer = run.writer,
-                                      .observers = {}});
+  const absl::StatusOr<TrainingEnd> end =
+      RunLoop(run, {.pass = {.workload = run.workload,
+                             .reducer = **reducer,
+                             .tallies = tallies,
+                             .fold = fold,
+                             .shares = shares,
+                             .position = run.position,
+                             .mistakes = run.mistakes,
+                             .hooks = run.hooks,
+                             .rank = Rank(run.assignment.rank()),
+                             .pause_wanted = run.agent.pause_wanted(),
+                             .tracer = tracer->get()},
+                    .transport = transport,
+                    .update = run.update,
+                    .state = run.state,
+                    .writer = run.writer,
+                    .observers = {}});
   if (end.ok()) std::move(abort).Cancel();
   return end;
 }
