@@ -101,22 +101,16 @@ void Coordinator::ForgetOldJobs() {
 void Coordinator::On(const JobSubmitted& event) {
   if (Find(event.id) != nullptr || FindByRequestId(event.request_id) != nullptr) return;
   Persist(Insert(Job(last_sequence_ + 1, event, now_)));
-  schedule_due_ = true;
 }
 
 void Coordinator::On(const JobWithdrawn& event) {
   const Job* job = Find(event.id);
   if (job == nullptr) return;
-  for (const v1::RankStatus& rank : job->view().ranks()) {
-    cluster_.Free(WorkerName(rank.worker()), {event.id, job->attempt(), Rank(rank.rank())});
-  }
   const uint64_t sequence = job->sequence();
   request_ids_.erase(job->request_id());
-  runs_.erase(event.id);
   queue_.erase(sequence);
   sequences_.erase(event.id);
   jobs_.erase(sequence);
-  schedule_due_ = true;
 }
 
 void Coordinator::On(const CancelRequested& event) {

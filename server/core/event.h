@@ -14,7 +14,8 @@ namespace tandem::core {
 // One stream of one worker; never used again for another.
 using ConnectionId = Id<struct ConnectionIdTag, uint64_t>;
 
-// A new job. Ignored when `id`, or a `request_id` that is not empty, is already known: a retry.
+// A new job. Ignored when `id`, or a `request_id` that is not empty, is already known: a retry. Its record is the
+// only thing that has to be stored: nothing else happens before the next event, which is best a TimePassed at once.
 struct JobSubmitted {
   JobId id;
   // Valid, with all defaults filled in.
@@ -22,8 +23,7 @@ struct JobSubmitted {
   std::string request_id;
 };
 
-// The first PersistJob of a submission could not be carried out, and nothing after it in that list
-// was: the job is forgotten.
+// The record of the submission just before could not be stored: the job is forgotten.
 struct JobWithdrawn {
   JobId id;
 };

@@ -32,6 +32,10 @@ class SmallCluster {
     spec.set_workers(world_size);
     spec.set_logical_ranks(std::max(spec.logical_ranks(), world_size));
     Apply(JobSubmitted{JobId(id), std::exchange(spec, {}), request_id});
+    Effects first = std::move(effects);
+    Apply(TimePassed{});
+    first.insert(first.end(), effects.begin(), effects.end());
+    effects = std::move(first);
   }
   void Cancel(const std::string& id) { Apply(CancelRequested{JobId(id)}); }
   void Pass(absl::Duration by) {

@@ -42,7 +42,10 @@ absl::StatusOr<JobSnapshot> Controller::Submit(v1::JobSpec spec, std::string req
   if (const v1::Job* job = core_.FindByRequestId(request_id)) return board_.Find(JobId(job->id()));
   const JobId id = NewJobId(spec.name());
   Apply(core::JobSubmitted{id, std::move(spec), std::move(request_id)});
-  if (journal_status_.ok()) return board_.Find(id);
+  if (journal_status_.ok()) {
+    Apply(core::TimePassed{});  // It may start.
+    return board_.Find(id);
+  }
   const absl::Status refusal = NothingQueued();
   batch_ = {};
   after_commit_.clear();

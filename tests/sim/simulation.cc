@@ -103,6 +103,7 @@ void Simulation::Submit() {
   spec.mutable_restart()->mutable_backoff()->set_nanos(500'000'000);
   submitted_.insert(id);
   Happen(core::JobSubmitted{JobId(id), spec, "request-" + id});
+  Happen(core::TimePassed{});
 }
 
 // The first effect fails, so none is carried out.

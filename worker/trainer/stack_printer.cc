@@ -1,6 +1,7 @@
 #include "worker/trainer/stack_printer.h"
 
 #include <dirent.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -12,7 +13,6 @@
 #include <cstring>
 #include <ctime>
 
-#include "absl/debugging/stacktrace.h"
 #include "absl/debugging/symbolize.h"
 #include "common/print_stacks.h"
 
@@ -21,7 +21,7 @@ namespace tandem::trainer {
 namespace {
 
 constexpr int kMaxFrames = 64;
-// This handler and what called it.
+// PrintOwnStack and the handler.
 constexpr int kOwnFrames = 2;
 constexpr int kWaitMilliseconds = 100;
 
@@ -49,11 +49,12 @@ pid_t ThreadId() { return static_cast<pid_t>(syscall(SYS_gettid)); }
 
 void PrintOwnStack() {
   void* frames[kMaxFrames];
-  const int depth = absl::GetStackTrace(frames, kMaxFrames, kOwnFrames);
+  // Not absl::GetStackTrace, which needs frame pointers: libraries have none.
+  const int depth = backtrace(frames, kMaxFrames);
   Write("thread ");
   WriteNumber(static_cast<uint64_t>(ThreadId()));
   Write(":\n");
-  for (int i = 0; i < depth; ++i) {
+  for (int i = kOwnFrames; i < depth; ++i) {
     char name[512];
     Write("  ");
     Write(absl::Symbolize(frames[i], name, sizeof(name)) ? name : "?");
@@ -125,9 +126,9 @@ void OnSignal(int) {
 
 void InstallStackPrinter(const char* program) {
   absl::InitializeSymbolizer(program);
-  // The first use may load a library; later ones do not.
+  // The first use loads a library, which a signal handler must not; later ones do not.
   void* frame = nullptr;
-  absl::GetStackTrace(&frame, 1, 0);
+  backtrace(&frame, 1);
   struct sigaction action = {};
   action.sa_handler = OnSignal;
   action.sa_flags = SA_RESTART;
