@@ -7,263 +7,237 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "server/core/placing.h"
+#include "server/core/victims.h"
+#include "server/core/waiting_reason.h"
 
 namespace tandem::core {
 namespace {
 
-// The worker to use next for `wanted` slots: the tightest that holds them all, else the one with
-// the most.
-WorkerSlots& Next(std::vector<WorkerSlots>& workers, size_t wanted) {
-  const auto better = [wanted](const WorkerSlots& a, const WorkerSlots& b) {
-    const bool a_holds = a.free.size() >= wanted;
-    const bool b_holds = b.free.size() >= wanted;
-    if (a_holds != b_holds) return a_holds;
-    return a_holds ? a.free.size() < b.free.size() : a.free.size() > b.free.size();
-  };
-  return *std::min_element(workers.begin(), workers.end(), better);
-}
-
-// Needs at least `wanted` free slots.
-std::vector<Placement> Take(std::vector<WorkerSlots>& workers, size_t wanted) {
-  std::vector<Placement> ranks;
-  while (ranks.size() < wanted) {
-    WorkerSlots& worker = Next(workers, wanted - ranks.size());
-    const auto end = worker.free.begin() +
-                     static_cast<ptrdiff_t>(std::min(wanted - ranks.size(), worker.free.size()));
-    for (auto slot = worker.free.begin(); slot != end; ++slot) {
-      ranks.push_back({worker.worker, *slot});
-    }
-    worker.free.erase(worker.free.begin(), end);
-  }
-  return ranks;
-}
-
-uint32_t Held(const Holding& holding) {
-  uint32_t held = 0;
-  for (const auto& [worker, slots] : holding.slots) held += slots;
-  return held;
-}
-
-std::string Needs(const Demand& demand) {
-  return absl::StrCat("needs ", demand.min < demand.max ? "at least " : "", demand.min,
-                      demand.min == 1 ? " slot" : " slots");
-}
-
-std::string WaitsFor(const Demand& first, const Demand& second) {
-  return absl::StrCat("waits for ", first.job.value(), ", which ",
-                      first.precedence.priority > second.precedence.priority
-                          ? "has a higher priority"
-                          : "was submitted earlier");
-}
-
-// One call of ScheduleJobs.
+// One call of ScheduleJobs. The queue is gone through in order, one priority after the other. Each job is granted what
+// it needs at least; what is then left of a priority's share goes, in the same order, to those who would like more.
 class Scheduling {
  public:
   Scheduling(const SchedulerState& state, const SchedulerPolicy& policy, absl::Duration now)
-      : policy_(policy),
-        now_(now),
-        workers_(state.workers),
-        queue_(state.queue),
-        running_(state.running) {
+      : policy_(policy), now_(now), workers_(state.workers) {
     std::sort(workers_.begin(), workers_.end(),
               [](const auto& a, const auto& b) { return a.worker < b.worker; });
-    const auto by_precedence = [](const auto& a, const auto& b) {
-      return Precedes(a.precedence, b.precedence);
-    };
-    std::sort(queue_.begin(), queue_.end(), by_precedence);
-    std::sort(running_.begin(), running_.end(), by_precedence);
+    std::set<WorkerName> usable;
     for (const WorkerSlots& worker : workers_) {
-      usable_.insert(worker.worker);
+      usable.insert(worker.worker);
       free_ += static_cast<uint32_t>(worker.free.size());
       all_ += worker.total;
     }
+    for (const Demand& demand : state.queue) queue_.push_back(&demand);
+    std::sort(queue_.begin(), queue_.end(), ByPrecedence());
+    for (const Holding& holding : state.running) AddRunning(holding, usable);
+    std::sort(running_.begin(), running_.end(), [](const Running& a, const Running& b) {
+      return Precedes(a.holding->precedence, b.holding->precedence);
+    });
   }
 
   Schedule Run() {
-    for (const Demand& demand : queue_) Admit(demand);
-    StartAdmitted();
-    if (first_waiting_ != nullptr) MakeRoom(*first_waiting_);
-    if (!slots_are_wanted_) Grow();
+    for (size_t i = 0; i < queue_.size(); ++i) {
+      if (i > 0 && queue_[i - 1]->precedence.priority > queue_[i]->precedence.priority) {
+        EndPriority();
+      }
+      Consider(*queue_[i]);
+    }
+    EndPriority();
+    for (const Admitted& admitted : admitted_) {
+      schedule_.starts.push_back({admitted.demand->job, TakeSlots(workers_, admitted.slots)});
+    }
+    Grow();
     return std::move(schedule_);
   }
 
  private:
+  struct Running {
+    const Holding* holding;
+    uint32_t held;
+    // Of these, the ones that can be used again when it ends.
+    uint32_t returned;
+  };
   struct Admitted {
     const Demand* demand;
     uint32_t slots;
   };
+  struct ByPrecedence {
+    bool operator()(const Demand* a, const Demand* b) const {
+      return Precedes(a->precedence, b->precedence);
+    }
+  };
 
-  // Grants what the job needs at least, or says why it waits.
-  void Admit(const Demand& demand) {
-    // What is left of a higher priority's share goes to those who have it, before anybody below.
-    if (!admitted_.empty() &&
-        admitted_.back().demand->precedence.priority > demand.precedence.priority) {
-      GrantMore();
+  void AddRunning(const Holding& holding, const std::set<WorkerName>& usable) {
+    Running running{&holding, 0, 0};
+    for (const auto& [worker, slots] : holding.slots) {
+      running.held += slots;
+      if (usable.contains(worker)) running.returned += slots;
     }
-    if (demand.not_before > now_) {
-      slots_are_wanted_ = true;
-      return Wait(demand, "waits a moment before it is started again");
+    running_.push_back(running);
+    victims_.Add(holding, running.returned);
+    if (holding.ending) coming_ += running.returned;
+  }
+
+  void Consider(const Demand& demand) {
+    if (demand.min > all_) {  // It wants nothing of what there is.
+      schedule_.waits.push_back({demand.job, CannotFit(demand, all_)});
+      return;
     }
-    if (demand.min > all_) return Wait(demand, WhyItCannotFit(demand));
-    if (const Demand* blocker = BlockerOf(demand)) return Block(demand, WaitsFor(*blocker, demand));
-    if (free_ < demand.min) return Block(demand, WhyNotNow(demand));
-    if (IsWorthWaiting(demand)) {
-      patient_ = &demand;
-      return Block(demand,
-                   absl::StrCat("could start with ", free_, " and waits a moment for more slots"));
+    if (demand.not_before > now_) return Wait(demand, RestartsIn(demand.not_before - now_));
+    if (blocker_ != nullptr) return Wait(demand, WaitsFor(*blocker_, demand));
+    if (demand.min > free_) return Hold(demand);
+    if (const uint32_t share = ShareOf(demand); IsWorthWaiting(demand, share)) {
+      Keep(demand, share);
+      owed_ += demand.max - share;
+      return Wait(demand, CouldStart(demand, share));
     }
     admitted_.push_back({&demand, demand.min});
     free_ -= demand.min;
+    wishes_ += demand.max - demand.min;
   }
 
-  bool IsWorthWaiting(const Demand& demand) const {
-    const bool could_have_more = free_ < std::min(demand.max, all_);
-    return could_have_more && !demand.resumes && now_ < demand.queued + policy_.patience;
+  // What it would get, were it admitted: those before it come first with their wishes too.
+  uint32_t ShareOf(const Demand& demand) const {
+    return std::max(demand.min, free_ - std::min(free_, wishes_));
   }
 
-  // Who would be delayed if this job took slots now, and must not be.
-  const Demand* BlockerOf(const Demand& demand) const {
-    if (patient_ != nullptr) return patient_;
-    if (starving_ != nullptr) return starving_;
-    if (first_waiting_ == nullptr) return nullptr;
-    return first_waiting_->precedence.priority > demand.precedence.priority ? first_waiting_
-                                                                            : nullptr;
+  bool IsWorthWaiting(const Demand& demand, uint32_t share) const {
+    return share < std::min(demand.max, all_) && !demand.resumes &&
+           now_ < demand.queued + policy_.patience;
   }
 
-  void Block(const Demand& demand, std::string reason) {
-    slots_are_wanted_ = true;
-    if (first_waiting_ == nullptr) first_waiting_ = &demand;
-    if (starving_ == nullptr && now_ - demand.queued > policy_.starvation_limit) {
-      starving_ = &demand;
+  // From now on these are for nobody else.
+  void Keep(const Demand& demand, uint32_t slots) {
+    if (keeper_ == nullptr) keeper_ = &demand;
+    kept_ += slots;
+    free_ -= slots;
+  }
+
+  // It needs more than is free.
+  void Hold(const Demand& demand) {
+    if (std::optional<std::string> promise = Promise(demand)) {
+      return Wait(demand, *std::move(promise));
     }
-    Wait(demand, std::move(reason));
+    const bool is_kept = keeper_ != nullptr && demand.min <= free_ + kept_;
+    Wait(demand, is_kept ? WaitsFor(*keeper_, demand) : NeedsMore(demand, free_ + kept_, all_));
+    if (now_ - demand.queued > policy_.starvation_limit) blocker_ = &demand;
+    if (unpromised_ == nullptr) unpromised_ = &demand;
+  }
+
+  // Sees to it that there will be enough for it soon, and says how. What is free is kept for it from now on, else
+  // somebody behind it would take it and more attempts would have to make room.
+  std::optional<std::string> Promise(const Demand& demand) {
+    const uint32_t have = free_ + coming_;
+    Victims::Room room;
+    if (have < demand.min) {
+      if (!may_make_room_) return std::nullopt;
+      room = victims_.Choose(demand, demand.min - have);
+      if (room.slots == 0) return std::nullopt;
+    }
+    std::string reason = NeedsMore(demand, free_ + kept_, all_);
+    if (coming_ > 0) absl::StrAppend(&reason, "; waits for ", FewNames(Ending()), " to end");
+    if (room.slots > 0) absl::StrAppend(&reason, MakeRoom(demand, room));
+    Keep(demand, free_);
+    coming_ = have + room.slots - demand.min;
+    owed_ += demand.max - demand.min;
+    return reason;
+  }
+
+  std::vector<JobId> Ending() const {
+    std::vector<JobId> jobs;
+    for (const Running& running : running_) {
+      if (running.holding->ending && running.returned > 0) jobs.push_back(running.holding->job);
+    }
+    return jobs;
+  }
+
+  // Equals are left alone at first: something may become free by itself.
+  std::string MakeRoom(const Demand& demand, const Victims::Room& room) {
+    const std::string names = FewNames(room.jobs);
+    if (room.takes_from_equals && now_ - demand.queued < policy_.patience) {
+      return absl::StrCat("; waits a moment before ", names, " will have to make room");
+    }
+    for (const JobId& job : room.jobs) {
+      schedule_.pauses.push_back({job, Schedule::Pause::Why::kMakeRoom,
+                                  absl::StrCat("it makes room for ", demand.job.value())});
+    }
+    return absl::StrCat("; waits for ", names, " to save and make room");
   }
 
   void Wait(const Demand& demand, std::string reason) {
+    slots_are_wanted_ = true;
     schedule_.waits.push_back({demand.job, std::move(reason)});
   }
 
-  std::string WhyItCannotFit(const Demand& demand) const {
-    if (all_ == 0) return absl::StrCat(Needs(demand), " but no worker is connected");
-    return absl::StrCat(Needs(demand), " but all workers together have ", all_);
-  }
-
-  std::string WhyNotNow(const Demand& demand) const {
-    return absl::StrCat(Needs(demand), ", ", free_, free_ == 1 ? " is" : " are", " free of ", all_);
-  }
-
-  // First what each needs, then what each would like, in order.
-  void GrantMore() {
-    if (patient_ != nullptr || starving_ != nullptr) return;  // What is free is kept for them.
-    for (Admitted& admitted : admitted_) {
+  // Those below get what those above have left, and nothing while one above waits without knowing how long.
+  void EndPriority() {
+    for (; granted_ < admitted_.size(); ++granted_) {
+      Admitted& admitted = admitted_[granted_];
       const uint32_t more = std::min(admitted.demand->max - admitted.slots, free_);
       admitted.slots += more;
       free_ -= more;
     }
+    wishes_ = 0;
+    const uint32_t paid = std::min(owed_, coming_);
+    coming_ -= paid;
+    owed_ -= paid;
+    // What is made free for somebody below would be taken by those above.
+    if (owed_ > 0) may_make_room_ = false;
+    if (blocker_ == nullptr) blocker_ = unpromised_;
   }
 
-  void StartAdmitted() {
-    GrantMore();
-    for (const Admitted& admitted : admitted_) {
-      schedule_.starts.push_back({admitted.demand->job, Take(workers_, admitted.slots)});
-    }
-  }
-
-  // Slots that come back when this attempt ends.
-  uint32_t Returned(const Holding& holding) const {
-    uint32_t slots = 0;
-    for (const auto& [worker, count] : holding.slots) slots += usable_.contains(worker) ? count : 0;
-    return slots;
-  }
-
-  uint32_t SlotsOfEnding() const {
-    uint32_t slots = 0;
-    for (const Holding& holding : running_) slots += holding.ending ? Returned(holding) : 0;
-    return slots;
-  }
-
-  // What `demand` gains if this attempt is paused for it; 0: it must not be.
-  uint32_t RoomIn(const Holding& holding, const Demand& demand) const {
-    if (!holding.can_pause || holding.ending) return 0;
-    if (holding.precedence.priority < demand.precedence.priority) return Returned(holding);
-    const bool same = holding.precedence.priority == demand.precedence.priority;
-    const bool waited = now_ - demand.queued >= policy_.patience;
-    const uint32_t held = Returned(holding);
-    return same && waited && held > holding.min ? held - holding.min : 0;
-  }
-
-  void MakeRoom(const Demand& demand) {
-    const uint32_t coming = free_ + SlotsOfEnding();
-    if (demand.min <= coming) return;
-    const uint32_t needed = demand.min - coming;
-    const std::vector<const Holding*> victims = Victims(demand, needed);
-    if (victims.empty()) return;
-    std::vector<std::string> names;
-    for (const Holding* victim : victims) {
-      names.push_back(victim->job.value());
-      schedule_.pauses.push_back({victim->job, Schedule::Pause::Why::kMakeRoom,
-                                  absl::StrCat("it makes room for ", demand.job.value())});
-    }
-    for (Schedule::Wait& wait : schedule_.waits) {
-      if (wait.job != demand.job) continue;
-      absl::StrAppend(&wait.reason, "; waits for ", absl::StrJoin(names, ", "),
-                      " to save and make room");
-    }
-  }
-
-  // The lowest and newest that are enough together; none if all would not be.
-  std::vector<const Holding*> Victims(const Demand& demand, uint32_t needed) const {
-    std::vector<const Holding*> victims;
-    uint32_t room = 0;
-    for (auto holding = running_.rbegin(); holding != running_.rend() && room < needed; ++holding) {
-      const uint32_t more = RoomIn(*holding, demand);
-      if (more == 0) continue;
-      victims.push_back(&*holding);
-      room += more;
-    }
-    if (room < needed) return {};
-    // Of those some may not be needed after all; the higher ones are spared first.
-    for (size_t i = victims.size(); i-- > 0;) {
-      const uint32_t without = room - RoomIn(*victims[i], demand);
-      if (without < needed) continue;
-      victims.erase(victims.begin() + static_cast<ptrdiff_t>(i));
-      room = without;
-    }
-    return victims;
-  }
-
-  // At most one at a time: what is free can be given once.
+  // At most one at a time, and only when nothing else moves: what is free can be given once, and what an attempt that
+  // ends will take when it comes back is not known.
   void Grow() {
-    for (const Holding& holding : running_) {
-      const uint32_t held = Held(holding);
-      if (!holding.can_pause || holding.ending || held >= holding.max || free_ == 0) continue;
-      const uint32_t next = std::min(holding.max, Returned(holding) + free_);
-      if (next <= held || next < holding.min) continue;
-      const bool wanted = held < holding.min;  // It was asked for.
-      if (!wanted && now_ - holding.started < policy_.settle) continue;
-      schedule_.pauses.push_back(
-          {holding.job, Schedule::Pause::Why::kGrow,
-           absl::StrCat("it goes on with ", next, " workers instead of ", held)});
-      return;
-    }
+    if (slots_are_wanted_ || free_ == 0) return;
+    const auto ends = [](const Running& running) { return running.holding->ending; };
+    if (std::any_of(running_.begin(), running_.end(), ends)) return;
+    const auto grows = [this](const Running& running) { return MayGrow(running); };
+    const auto first = std::find_if(running_.begin(), running_.end(), grows);
+    if (first == running_.end()) return;
+    schedule_.pauses.push_back({first->holding->job, Schedule::Pause::Why::kGrow,
+                                absl::StrCat("it goes on with ", SizeAfterPause(*first),
+                                             " workers instead of ", first->held)});
+  }
+
+  uint32_t SizeAfterPause(const Running& running) const {
+    return std::min(running.holding->max, running.returned + free_);
+  }
+
+  bool MayGrow(const Running& running) const {
+    const Holding& holding = *running.holding;
+    const uint32_t size = SizeAfterPause(running);
+    if (!holding.can_pause || size <= running.held || size < holding.min) return false;
+    // One that runs with less than it should was asked to be larger.
+    return running.held < holding.min || now_ - holding.started >= policy_.settle;
   }
 
   const SchedulerPolicy& policy_;
   const absl::Duration now_;
   std::vector<WorkerSlots> workers_;
-  std::vector<Demand> queue_;
-  std::vector<Holding> running_;
-  std::set<WorkerName> usable_;
-  // Not granted yet, and of all workers.
-  uint32_t free_ = 0;
+  std::vector<const Demand*> queue_;
+  std::vector<Running> running_;
+  Victims victims_;
   uint32_t all_ = 0;
 
+  // Slots that are free and neither granted nor kept for a waiting job, whoever it is.
+  uint32_t free_ = 0;
+  uint32_t kept_ = 0;
+  // Those of attempts that end, as far as they are not promised.
+  uint32_t coming_ = 0;
+  // Of this priority: what those who are admitted would like beyond what they need, and what those who wait would
+  // beyond what they are promised.
+  uint32_t wishes_ = 0;
+  uint32_t owed_ = 0;
+
   std::vector<Admitted> admitted_;
-  // The first that waits for slots, the first that has done so for too long, and one that will start in a moment.
-  const Demand* first_waiting_ = nullptr;
-  const Demand* starving_ = nullptr;
-  const Demand* patient_ = nullptr;
+  size_t granted_ = 0;
+  // The first for whom something is kept; the first whose wait has no known end; one that nobody may pass.
+  const Demand* keeper_ = nullptr;
+  const Demand* unpromised_ = nullptr;
+  const Demand* blocker_ = nullptr;
+  bool may_make_room_ = true;
   bool slots_are_wanted_ = false;
   Schedule schedule_;
 };

@@ -177,7 +177,7 @@ TEST(Backfill, FirstWaitsAfterAFailure_OthersPass) {
       Plan({Host("a", 1)},
            Queue().Wants("failed", 1).NotBefore(kNow + absl::Milliseconds(1)).Wants("next", 1));
   EXPECT_THAT(Started(schedule), ElementsAre("next/1"));
-  EXPECT_THAT(schedule.waits.at(0).reason, HasSubstr("started again"));
+  EXPECT_THAT(schedule.waits.at(0).reason, HasSubstr("restarts in 1s"));
   // Control: once its time has come it is the first.
   EXPECT_THAT(
       Started(Plan({Host("a", 1)}, Queue().Wants("failed", 1).NotBefore(kNow).Wants("next", 1))),
@@ -192,7 +192,7 @@ TEST(ElasticJob, LessIsFree_WaitsAMomentForMoreThenStarts) {
   const std::vector<WorkerSlots> workers = {Host("a", 2, 2)};
   const Schedule early = Plan(workers, Queue().Wants("e", 1, 4));
   EXPECT_THAT(early.starts, IsEmpty());
-  EXPECT_EQ(early.waits.at(0).reason, "could start with 2 and waits a moment for more slots");
+  EXPECT_EQ(early.waits.at(0).reason, "could start with 2 of 4 slots and waits a moment for more");
   EXPECT_THAT(Started(Plan(workers, Queue().Wants("e", 1, 4).Since(kPolicy.patience))),
               ElementsAre("e/2"));
 }

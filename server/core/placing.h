@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "server/core/scheduler.h"
+
+namespace tandem::core {
+
+// Takes `wanted` free slots, of which there must be so many. As few workers as possible, of those that would do the
+// ones with the least to spare, so that the larger holes stay for larger jobs. Element r is the place of rank r; the
+// ranks of one worker are contiguous.
+std::vector<Placement> TakeSlots(std::vector<WorkerSlots>& workers, size_t wanted);
+
+}  // namespace tandem::core

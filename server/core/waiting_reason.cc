@@ -1,0 +1,55 @@
+#include "server/core/waiting_reason.h"
+
+#include <cstddef>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace tandem::core {
+namespace {
+
+constexpr size_t kNamedJobs = 3;
+
+std::string Needs(const Demand& demand) {
+  return absl::StrCat("needs ", demand.min < demand.max ? "at least " : "", demand.min,
+                      demand.min == 1 ? " slot" : " slots");
+}
+
+}  // namespace
+
+std::string CannotFit(const Demand& demand, uint32_t all) {
+  if (all == 0) return absl::StrCat(Needs(demand), " but no worker is connected");
+  return absl::StrCat(Needs(demand), " but all workers together have ", all);
+}
+
+std::string NeedsMore(const Demand& demand, uint32_t free, uint32_t all) {
+  return absl::StrCat(Needs(demand), ", ", free, free == 1 ? " is" : " are", " free of ", all);
+}
+
+std::string CouldStart(const Demand& demand, uint32_t slots) {
+  return absl::StrCat("could start with ", slots, " of ", demand.max,
+                      " slots and waits a moment for more");
+}
+
+std::string WaitsFor(const Demand& first, const Demand& second) {
+  return absl::StrCat("waits for ", first.job.value(), ", which ",
+                      first.precedence.priority > second.precedence.priority
+                          ? "has a higher priority"
+                          : "was submitted earlier");
+}
+
+std::string RestartsIn(absl::Duration time) {
+  const absl::Duration unit = absl::Seconds(time <= absl::Seconds(10) ? 1 : 10);
+  return absl::StrCat("restarts in ", absl::FormatDuration(absl::Ceil(time, unit)));
+}
+
+std::string FewNames(const std::vector<JobId>& jobs) {
+  const size_t named = jobs.size() <= kNamedJobs ? jobs.size() : kNamedJobs;
+  std::string text =
+      absl::StrJoin(jobs.begin(), jobs.begin() + static_cast<ptrdiff_t>(named), ", ",
+                    [](std::string* out, const JobId& job) { absl::StrAppend(out, job.value()); });
+  if (jobs.size() > named) absl::StrAppend(&text, " and ", jobs.size() - named, " more");
+  return text;
+}
+
+}  // namespace tandem::core
