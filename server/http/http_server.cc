@@ -91,12 +91,14 @@ void SetSocketOptions(int socket) {
   setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 }
 
-httplib::Server::HandlerResponse OnlyGet(const httplib::Request& request,
-                                         httplib::Response& response) {
-  if (request.method == "GET") return httplib::Server::HandlerResponse::Unhandled;
-  response.set_header("Allow", "GET");
+httplib::Server::HandlerResponse OnlyReads(const httplib::Request& request,
+                                           httplib::Response& response) {
+  if (request.method == "GET" || request.method == "HEAD") {
+    return httplib::Server::HandlerResponse::Unhandled;
+  }
+  response.set_header("Allow", "GET, HEAD");
   response.set_header("Connection", "close");
-  Refuse(405, absl::StrCat(request.method, " is not answered here, only GET"), response);
+  Refuse(405, absl::StrCat(request.method, " is not answered here, only GET and HEAD"), response);
   return httplib::Server::HandlerResponse::Handled;
 }
 
@@ -124,7 +126,7 @@ HttpServer::HttpServer(Sources sources)
   server_->set_write_timeout(kIdle);
   server_->set_default_headers(
       {{"Cache-Control", "no-store"}, {"X-Content-Type-Options", "nosniff"}});
-  server_->set_pre_routing_handler(OnlyGet);
+  server_->set_pre_routing_handler(OnlyReads);
   AddRoutes();
 }
 

@@ -26,7 +26,7 @@ struct Sources {
   std::function<std::string()> metrics;
 };
 
-// For people and for Prometheus. Only reads, so only GET is answered:
+// For people and for Prometheus. Only reads, so only GET is answered, and HEAD as GET without the body:
 //   /                          a page that shows jobs and workers
 //   /healthz                   "ok", or 503 with the reason
 //   /metrics

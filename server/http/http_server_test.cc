@@ -139,10 +139,21 @@ TEST_F(HttpServerTest, UnknownPath_Is404) { EXPECT_EQ(client_->Get("/nope")->sta
 TEST_F(HttpServerTest, OtherMethods_AreRefused) {
   for (const auto& response : {client_->Post("/api/v1/jobs", "{}", "application/json"),
                                client_->Put("/api/v1/jobs/digits-abc234", "{}", "application/json"),
-                               client_->Delete("/api/v1/jobs/digits-abc234"), client_->Head("/")}) {
+                               client_->Delete("/api/v1/jobs/digits-abc234")}) {
     ASSERT_TRUE(response);
     EXPECT_EQ(response->status, 405);
-    EXPECT_EQ(response->get_header_value("Allow"), "GET");
+    EXPECT_EQ(response->get_header_value("Allow"), "GET, HEAD");
+  }
+}
+
+TEST_F(HttpServerTest, Head_AnswersAsGetWithoutTheBody) {
+  for (const char* path : {"/", "/healthz", "/api/v1/jobs", "/nope"}) {
+    const auto get = client_->Get(path);
+    const auto head = client_->Head(path);
+    ASSERT_TRUE(get && head) << path;
+    EXPECT_EQ(head->status, get->status) << path;
+    EXPECT_EQ(head->get_header_value("Content-Length"), get->get_header_value("Content-Length"));
+    EXPECT_EQ(head->body, "") << path;
   }
 }
 

@@ -39,7 +39,7 @@ polyline { fill: none; stroke: var(--accent); stroke-width: 1.5; }
 <th class="number">Steps/s<th>Loss<th class="number">Held out<th class="number">Age<th>Note
 </thead><tbody id="jobs"></tbody></table></div>
 <h2>Workers</h2>
-<div class="scroll"><table><thead><tr><th>Worker<th>Host<th>Slots</thead><tbody id="workers"></tbody></table></div>
+<div class="scroll"><table><thead><tr><th>Worker<th>State<th>Host<th>Slots</thead><tbody id="workers"></tbody></table></div>
 <script>
 "use strict";
 const shownJobs = 50, drawnJobs = 10, drawnPoints = 120, pageSize = 20000, period = 2000;
@@ -77,6 +77,19 @@ function ageOf(job) {
     if (seconds >= length) return Math.floor(seconds / length) + unit;
   }
   return Math.floor(seconds) + "s";
+}
+// Nothing for a job that went through in one attempt.
+function timelineOf(job) {
+  if (!(job.attempts?.length > 1)) return "";
+  const list = element("ol", "");
+  for (const attempt of job.attempts) {
+    const steps = Number(attempt.lastStep) ? `steps ${attempt.firstStep} to ${attempt.lastStep}` : "no step";
+    const end = attempt.cause ? attempt.cause.message : attempt.endedAt ? "finished" : "runs";
+    const line = element("li", "", `${attempt.worldSize} ranks, ${steps}: ${end}`);
+    line.value = attempt.number;
+    list.append(line);
+  }
+  return list;
 }
 // Empty for a job of a version that kept no receipt.
 function levelOf(job) {
@@ -135,7 +148,7 @@ function showJobs(jobs) {
         element("td", "", curve(known ? reduced(known.losses) : []),
                 job.loss === undefined ? "" : Number(job.loss).toPrecision(4)),
         element("td", "number", job.evaluation?.accuracy !== undefined ? (100 * job.evaluation.accuracy).toFixed(2) + " %" : ""),
-        element("td", "number", ageOf(job)), element("td", "note soft", noteOf(job)));
+        element("td", "number", ageOf(job)), element("td", "note soft", noteOf(job), timelineOf(job)));
   }
   if (jobs.length === 0) {
     emptyRow(table, 10, "No jobs yet. Start one: ",
@@ -144,14 +157,18 @@ function showJobs(jobs) {
   if (jobs.length > shownJobs) emptyRow(table, 10, `${jobs.length - shownJobs} older jobs are not shown.`);
   show(table, "jobs");
 }
+function workerStateOf(worker) {
+  const state = worker.state.replace("WORKER_STATE_", "").toLowerCase();
+  return element("td", state === "disconnected" ? "failed" : "", state + (worker.draining ? ", draining" : ""));
+}
 function showWorkers(workers) {
   const table = document.createElement("tbody");
   for (const worker of workers) {
     const slots = worker.slots.map(s => s.name + (s.jobId ? ` ${s.jobId} rank ${s.rank}` : " free"));
-    row(table, element("td", "", worker.name), element("td", "", worker.host),
+    row(table, element("td", "", worker.name), workerStateOf(worker), element("td", "", worker.host),
         element("td", "note", slots.join(", ")));
   }
-  if (workers.length === 0) emptyRow(table, 3, "No worker is connected.");
+  if (workers.length === 0) emptyRow(table, 4, "No worker is connected.");
   show(table, "workers");
 }
 async function refresh() {

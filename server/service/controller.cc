@@ -107,6 +107,11 @@ void Controller::Deliver(core::Event event, absl::AnyInvocable<void()> done) {
 
 void Controller::Tick() {
   if (shut_down_ || !Ready()) return;
+  // Also where nothing is to be written: nobody would hear of it until the next submission.
+  if (absl::Status status = deps_.journal.Check(); !status.ok()) {
+    NoteJournal(std::move(status));
+    return;
+  }
   Apply(core::TimePassed{});
   if (journal_status_.ok()) Flush();  // The history of the last moments.
 }
@@ -214,7 +219,8 @@ void Controller::NoteJournal(absl::Status status) {
         absl::LogSeverity::kError,
         absl::StrCat(status.message(),
                      ": submissions are refused and jobs do not change their state until it can "
-                     "be written again; free space where --state-dir is"));
+                     "be written again",
+                     absl::IsResourceExhausted(status) ? "; free space where --state-dir is" : ""));
   } else if (!journal_status_.ok() && status.ok()) {
     deps_.log(absl::LogSeverity::kInfo, "the journal can be written again");
   }

@@ -20,6 +20,7 @@ using ::testing::SizeIs;
 class FaultyJournal : public store::Journal {
  public:
   bool full = false;
+  bool vanished = false;
   // In the order of their commits.
   std::vector<v1::JobRecord> records;
   size_t samples = 0;
@@ -28,12 +29,16 @@ class FaultyJournal : public store::Journal {
 
   absl::StatusOr<std::vector<v1::JobRecord>> LoadJobs() override { return records; }
   absl::Status Commit(const store::Batch& batch) override {
+    if (absl::Status status = Check(); !status.ok()) return status;
     if (full) return absl::ResourceExhaustedError("no space left");
     records.insert(records.end(), batch.jobs.begin(), batch.jobs.end());
     for (const auto& one : batch.progress) samples += one.progress.samples_size();
     drains.insert(drains.end(), batch.drains.begin(), batch.drains.end());
     ++commits;
     return absl::OkStatus();
+  }
+  absl::Status Check() const override {
+    return vanished ? absl::FailedPreconditionError("vanished") : absl::OkStatus();
   }
   absl::StatusOr<std::vector<WorkerName>> LoadDraining() override {
     return std::vector<WorkerName>();
@@ -325,6 +330,19 @@ TEST_F(ControllerTest, Acknowledgement_DiskIsFull_WaitsForIt) {
   controller_.Tick();
   ASSERT_THAT(stream_.acknowledged, SizeIs(1));
   EXPECT_EQ(stream_.acknowledged[0].acknowledge().sequence(), sequence_);
+}
+
+TEST_F(ControllerTest, Tick_JournalVanished_RefusesJobsUntilItIsBack) {
+  controller_.Tick();
+  EXPECT_TRUE(controller_.journal_status().ok());
+  journal_.vanished = true;
+  controller_.Tick();
+  EXPECT_EQ(controller_.journal_status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_FALSE(controller_.Submit(Spec(), "").ok());
+  journal_.vanished = false;
+  controller_.Tick();
+  EXPECT_TRUE(controller_.journal_status().ok());
+  EXPECT_TRUE(controller_.Submit(Spec(), "").ok());
 }
 
 TEST_F(ControllerTest, Drain_IsOnDiskAndShown) {

@@ -52,9 +52,14 @@ class Journal {
   // All of it or nothing, and on disk when it returns. A record replaces the job's earlier one.
   // Samples that start at step s replace all that was recorded from s on: a later attempt that runs
   // through the same steps again leaves nothing of an earlier one behind it.
-  //   ResourceExhausted  the disk is full.
-  //   Internal           the journal cannot be written.
+  //   ResourceExhausted   the disk is full.
+  //   FailedPrecondition  as Check; nothing was written.
+  //   Internal            the journal cannot be written.
   virtual absl::Status Commit(const Batch& batch) = 0;
+
+  // Whether what is committed would be found again. Cheap enough for every tick.
+  //   FailedPrecondition  where the journal was opened, there is nothing or another one.
+  virtual absl::Status Check() const = 0;
 
   // At most `limit` samples from `from_step` on, at least one where there is one, and the
   // evaluations between them.

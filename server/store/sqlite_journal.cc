@@ -3,6 +3,7 @@
 #include <SQLiteCpp/Exception.h>
 #include <SQLiteCpp/Transaction.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -68,15 +69,18 @@ absl::StatusOr<std::unique_ptr<SqliteJournal>> SqliteJournal::Open(const std::st
   }
   SQLite::Database database(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, kBusyTimeoutMs);
   if (absl::Status status = PrepareSchema(path, database); !status.ok()) return status;
-  return absl::WrapUnique(new SqliteJournal(std::move(database)));
+  const std::optional<FileIdentity> identity = IdentityOf(path);
+  if (!identity) return absl::InternalError(absl::StrCat("cannot open ", path, ": it is gone"));
+  return absl::WrapUnique(new SqliteJournal(std::move(database), *identity));
 } catch (const SQLite::Exception& error) {
   absl::Status status = ToStatus(error);
   if (absl::IsDataLoss(status)) return Damaged(path, error.what());
   return absl::InternalError(absl::StrCat("cannot open ", path, ": ", error.what()));
 }
 
-SqliteJournal::SqliteJournal(SQLite::Database database)
+SqliteJournal::SqliteJournal(SQLite::Database database, FileIdentity identity)
     : database_(std::move(database)),
+      identity_(identity),
       write_job_(database_, "INSERT OR REPLACE INTO jobs VALUES (?, ?, ?, ?)"),
       forget_job_(database_, "DELETE FROM jobs WHERE id = ?"),
       drain_(database_, "INSERT OR REPLACE INTO draining_workers VALUES (?)"),
@@ -115,7 +119,24 @@ absl::StatusOr<std::vector<WorkerName>> SqliteJournal::LoadDraining() try {
   return ToStatus(error);
 }
 
+std::optional<SqliteJournal::FileIdentity> SqliteJournal::IdentityOf(const std::string& path) {
+  struct stat file = {};
+  if (stat(path.c_str(), &file) != 0) return std::nullopt;
+  return FileIdentity(file.st_dev, file.st_ino);
+}
+
+// SQLite goes on to write a file that no path leads to any more, and says nothing.
+absl::Status SqliteJournal::Check() const {
+  const std::string& path = database_.getFilename();
+  const std::optional<FileIdentity> now = IdentityOf(path);
+  if (now == identity_) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "journal: ", path, now ? " was replaced by another file" : " has vanished",
+      " while tandemd ran; put back the state directory it was started on, or restart tandemd"));
+}
+
 absl::Status SqliteJournal::Commit(const Batch& batch) try {
+  if (absl::Status status = Check(); !status.ok()) return status;
   SQLite::Transaction transaction(database_);
   if (batch.empty()) database_.exec(WriteVersion());  // Writes a page with what it holds already.
   for (const v1::JobRecord& record : batch.jobs) WriteJob(record);

@@ -2,9 +2,12 @@
 
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Statement.h>
+#include <sys/types.h>
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "server/store/journal.h"
 
@@ -22,12 +25,17 @@ class SqliteJournal : public Journal {
   absl::StatusOr<std::vector<v1::JobRecord>> LoadJobs() override;
   absl::StatusOr<std::vector<WorkerName>> LoadDraining() override;
   absl::Status Commit(const Batch& batch) override;
+  absl::Status Check() const override;
   absl::StatusOr<v1::GetHistoryResponse> ReadHistory(const JobId& job, uint64_t from_step,
                                                      uint32_t limit) override;
 
  private:
+  // What a path cannot say: which file it is.
+  using FileIdentity = std::pair<dev_t, ino_t>;
+
+  static std::optional<FileIdentity> IdentityOf(const std::string& path);
   // The schema exists. Throws SQLite::Exception.
-  explicit SqliteJournal(SQLite::Database database);
+  SqliteJournal(SQLite::Database database, FileIdentity identity);
 
   void WriteJob(const v1::JobRecord& record);
   void WriteProgress(const Batch::Progress& progress);
@@ -39,6 +47,7 @@ class SqliteJournal : public Journal {
   void ReadEvaluations(const JobId& job, uint64_t from_step, v1::GetHistoryResponse* page);
 
   SQLite::Database database_;
+  const FileIdentity identity_;
   SQLite::Statement write_job_;
   SQLite::Statement forget_job_;
   SQLite::Statement drain_;

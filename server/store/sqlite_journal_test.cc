@@ -414,5 +414,21 @@ TEST_F(SqliteJournalTest, Damage_Anywhere_IsRefusedOrHarmlessAndTheFileStaysAsIt
   EXPECT_GT(refused, cut_refused + 5);
 }
 
+TEST(SqliteJournalIdentityTest, Check_FileVanishedOrReplaced_RefusesCommitsUntilItIsBack) {
+  const TemporaryFolder root = *TemporaryFolder::Create("tandem-test");
+  const std::string path = root.path() + "/state/tandem.db", aside = root.path() + "/aside";
+  std::filesystem::create_directory(root.path() + "/state");
+  const auto journal = *SqliteJournal::Open(path);
+  EXPECT_TRUE(journal->Check().ok());
+  std::filesystem::rename(root.path() + "/state", aside);
+  EXPECT_EQ(journal->Check().code(), absl::StatusCode::kFailedPrecondition);
+  std::filesystem::create_directory(root.path() + "/state");
+  ASSERT_TRUE(SqliteJournal::Open(path).ok());
+  EXPECT_EQ(journal->Commit(Steps(1, 2, 1)).code(), absl::StatusCode::kFailedPrecondition);
+  std::filesystem::remove_all(root.path() + "/state");
+  std::filesystem::rename(aside, root.path() + "/state");
+  EXPECT_TRUE(journal->Commit(Steps(1, 2, 1)).ok());
+}
+
 }  // namespace
 }  // namespace tandem::store
