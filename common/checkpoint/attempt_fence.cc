@@ -10,10 +10,16 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "common/file_descriptor.h"
 
 namespace tandem::checkpoint {
 namespace {
+
+// A change of names takes moments.
+constexpr absl::Duration kLockPatience = absl::Seconds(10);
+constexpr absl::Duration kLockPoll = absl::Milliseconds(2);
 
 absl::Status ErrorAt(const std::string& path, absl::string_view action) {
   return absl::ErrnoToStatus(errno, absl::StrCat(path, ": cannot ", action));
@@ -25,12 +31,16 @@ absl::StatusOr<FileDescriptor> Lock(const std::string& path) {
   constexpr mode_t kReadAndWrite = 0666;  // less what the user's umask says
   FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kReadAndWrite));
   if (!file.valid()) return ErrorAt(path, "open it");
-  int locked = 0;
-  do {
-    locked = flock(file.get(), LOCK_EX);
-  } while (locked != 0 && errno == EINTR);
-  if (locked != 0 && errno != EOPNOTSUPP && errno != ENOLCK && errno != ENOSYS) {
-    return ErrorAt(path, "lock it");
+  const absl::Time deadline = absl::Now() + kLockPatience;
+  while (flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EOPNOTSUPP || errno == ENOLCK || errno == ENOSYS) break;
+    if (errno != EWOULDBLOCK && errno != EINTR) return ErrorAt(path, "lock it");
+    if (absl::Now() > deadline) {
+      return absl::InternalError(absl::StrCat(
+          path, ": another rank has held its lock for ", absl::FormatDuration(kLockPatience),
+          ", a stopped one perhaps"));
+    }
+    absl::SleepFor(kLockPoll);
   }
   return file;
 }
@@ -53,9 +63,12 @@ absl::Status CheckNotNewer(uint64_t newest, uint32_t attempt) {
 template <typename Change>
 int Guarded(const std::string& path, uint32_t attempt, const Change& change) {
   const absl::StatusOr<FileDescriptor> file = Lock(path);
-  if (!file.ok()) return -1;  // errno is that of the failed call.
-  const absl::StatusOr<uint64_t> newest = NumberIn(*file, path);
-  if (!newest.ok()) return -1;
+  const absl::StatusOr<uint64_t> newest =
+      file.ok() ? NumberIn(*file, path) : absl::StatusOr<uint64_t>(file.status());
+  if (!newest.ok()) {
+    errno = EBUSY;  // AttemptFence::Check says what it is.
+    return -1;
+  }
   if (*newest <= attempt) return change();
   errno = EPERM;
   return -1;

@@ -38,7 +38,8 @@ Attempt::Attempt(const v1::JobRecord& record, const Options& options, Moment now
 
 void Attempt::WriteTo(v1::JobRecord* record) const {
   for (const RankState& rank : ranks_) *record->add_ranks() = rank.record;
-  if (state_ != State::kPreparing) *record->mutable_start() = start_;
+  // None before they were told: one that ends while it prepares has not got that far.
+  if (start_.attempt() != 0) *record->mutable_start() = start_;
 }
 
 bool Attempt::SetRunning(const v1::Start& start, std::optional<absl::Duration> hang_timeout,
@@ -114,7 +115,17 @@ std::optional<Rank> Attempt::BeginningElsewhere() const {
 
 void Attempt::SetFinished(Rank rank, const std::string& digest) {
   ranks_[rank.value()].record.set_digest(digest);
+  if (state_ == State::kPausing) {
+    state_ = State::kRunning;
+    deadline_ = absl::InfiniteDuration();
+  }
   if (hang_watch_) hang_watch_->Forget(rank);
+}
+
+bool Attempt::IsWindingUp() const {
+  return std::any_of(ranks_.begin(), ranks_.end(), [](const RankState& rank) {
+    return rank.record.gone() || rank.record.has_digest() || rank.record.has_paused_at();
+  });
 }
 
 bool Attempt::AllFinished() const {

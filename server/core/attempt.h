@@ -21,12 +21,14 @@ namespace tandem::core {
 // gone.
 //
 //   PREPARING --1--> RUNNING --2--> PAUSING --3--> ENDING
-//       |               |                             ^
-//       +-------3-------+--------------3--------------+
+//       |             |   ^            |             ^
+//       |             |   +-----4------+             |
+//       +------3------+-------------3----------------+
 //
 //   1  SetRunning: every rank has loaded its model and data.
 //   2  SetPausing: the ranks are to save and stop, so that the job goes on elsewhere.
 //   3  SetEnding:  a rank failed or was lost, time ran out, or a cancel was asked for.
+//   4  SetFinished: it was at its last step.
 //
 // An attempt that succeeds is RUNNING, and one that pauses PAUSING, until its last rank has exited. From
 // any state it is over when AllGone, or at deadline() when ENDING.
@@ -45,6 +47,8 @@ class Attempt {
   State state() const { return state_; }
   // Its ranks have been told to train, and not to end.
   bool Trains() const { return state_ == State::kRunning || state_ == State::kPausing; }
+  // A rank has finished, paused or gone: the others soon will too, and there is nothing left to pause.
+  bool IsWindingUp() const;
   // When it stops waiting, on the steady clock; for ever in RUNNING.
   absl::Duration deadline() const { return deadline_; }
   absl::Duration placed() const { return placed_; }
@@ -80,6 +84,7 @@ class Attempt {
   // What the ranks were told when they had all prepared.
   const v1::Start& start() const { return start_; }
 
+  // One that was to pause finishes instead, and takes the time it needs.
   void SetFinished(Rank rank, const std::string& digest);
   bool Finished(Rank rank) const { return ranks_[rank.value()].record.has_digest(); }
   bool AllFinished() const;

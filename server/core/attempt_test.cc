@@ -78,6 +78,7 @@ TEST(Attempt, BeginningElsewhere_OneRankSeesOtherCheckpoints_IsThatRank) {
 TEST(Attempt, Record_ReadAgain_IsWhereItWas) {
   Attempt attempt = ThreeRanks();
   v1::Start start;
+  start.set_attempt(1);
   start.set_master_port(4444);
   ASSERT_TRUE(attempt.SetRunning(start, std::nullopt, {absl::UnixEpoch(), absl::Seconds(101)}));
   attempt.SetFinished(Rank(0), "digest");

@@ -38,7 +38,7 @@ absl::Status CheckRegistration(const v1::Register& registration) {
       return Refused(registration, "slot " + slot + " is there twice");
   }
   for (const v1::RunningRank& rank : registration.running()) {
-    if (unused.erase(rank.slot()) == 0) {
+    if (!rank.slot().empty() && unused.erase(rank.slot()) == 0) {
       return Refused(registration,
                      absl::StrCat("slot '", rank.slot(), "' of its running rank ", rank.rank(),
                                   " of ", rank.job_id(), " is unknown or used twice"));
@@ -77,6 +77,7 @@ void Cluster::Connect(const v1::Register& registration, ConnectionId connection,
   }
   workers_[name] = std::move(worker);
   for (const v1::RunningRank& rank : registration.running()) {
+    if (rank.slot().empty()) continue;  // Only its exit is still to be heard of.
     Occupy({name, rank.slot()},
            {JobId(rank.job_id()), AttemptNumber(rank.attempt()), Rank(rank.rank())});
   }
@@ -124,6 +125,10 @@ Cluster::Order Cluster::Take(const WorkerName& name, uint64_t sequence) {
   if (sequence > worker.sequence + 1) return Order::kGap;
   worker.sequence = sequence;
   return Order::kNext;
+}
+
+void Cluster::HearAll(Moment now) {
+  for (auto& [name, worker] : workers_) worker.heard = now.steady;
 }
 
 std::vector<WorkerName> Cluster::SilentSince(absl::Duration deadline) const {

@@ -81,6 +81,8 @@ class Cluster {
   // Whether a message with this number is the next one; notes it then.
   enum class Order { kNext, kRepeated, kGap };
   Order Take(const WorkerName& name, uint64_t sequence);
+  // Renews every lease: it was we who could not hear.
+  void HearAll(Moment now);
   // Those not heard of since `deadline`, a reading of the steady clock.
   std::vector<WorkerName> SilentSince(absl::Duration deadline) const;
 

@@ -21,6 +21,7 @@ Effects Coordinator::Restore(std::vector<v1::JobRecord> records,
   std::stable_sort(ended.begin(), ended.end(), [](const v1::Job* a, const v1::Job* b) {
     return FromProto(a->ended_at()) < FromProto(b->ended_at());
   });
+  ended_.clear();  // Of those that have only now been found to have ended there may be some already.
   for (const v1::Job* job : ended) ended_.emplace_back(job->id());
   ForgetOldJobs();
   schedule_due_ = true;
@@ -75,7 +76,7 @@ void Coordinator::Adopt(Job& job, Attempt attempt) {
                    " when its workers connect again"));
   if (job.state() == v1::JOB_STATE_CANCELLING || job.HasCause()) {
     EndAttempt(run, "the attempt was being ended when the coordinator was restarted");
-  } else if (job.EndIsPlanned()) {
+  } else if (job.EndIsPlanned() && !run.attempt.IsWindingUp()) {
     run.attempt.SetPausing(now_);
   }
 }
@@ -137,6 +138,17 @@ void Coordinator::On(const ResizeRequested& event) {
   if (run == runs_.end() || job.view().world_size() <= event.max_workers) return;
   PauseAttempt(run->second, v1::CAUSE_CODE_RESIZED,
                absl::StrCat("it was asked to go on with ", event.max_workers, " workers"));
+}
+
+void Coordinator::On(const ScheduleDue&) { schedule_due_ = true; }
+
+void Coordinator::On(const HeldUp&) {
+  cluster_.HearAll(now_);
+  for (auto& [id, run] : runs_) {
+    HangWatch* watch = run.attempt.hang_watch();
+    if (watch == nullptr) continue;
+    for (const Rank rank : run.attempt.Present()) watch->Excuse(rank, now_);
+  }
 }
 
 void Coordinator::On(const TimePassed&) {

@@ -76,6 +76,8 @@ class Coordinator {
   void On(const JobWithdrawn& event);
   void On(const CancelRequested& event);
   void On(const ResizeRequested& event);
+  void On(const ScheduleDue& event);
+  void On(const HeldUp& event);
   void On(const TimePassed& event);
   const Job* Find(const JobId& id) const;
   Job& Insert(Job job);
@@ -103,6 +105,8 @@ class Coordinator {
   void TakeUp(const v1::Register& registration);
   void TakeUp(Run& run, const v1::Register& registration);
   void LoseWorker(const WorkerName& name, absl::string_view why);
+  // Its process is gone, or out of reach for good. One that had done its part is no failure.
+  void LoseRank(Run& run, Rank rank, absl::string_view why);
   void LoseSilentWorkers();
 
   // Attempts: coordinator_attempts.cc

@@ -44,21 +44,22 @@ void Coordinator::StartTraining(Run& run) {
 }
 
 void Coordinator::PauseAttempt(Run& run, v1::CauseCode code, const std::string& why) {
-  if (run.attempt.state() == Attempt::State::kPreparing) {
-    run.job.SetPlannedEnd(code, why, now_);
-    EndAttempt(run, why);
-  } else if (run.attempt.SetPausing(now_)) {
-    run.job.SetPlannedEnd(code, why, now_);
-    for (const WorkerName& worker : run.attempt.Workers()) SendPause(run, worker);
-  } else {
-    return;
-  }
+  const bool prepares = run.attempt.state() == Attempt::State::kPreparing;
+  if (run.attempt.IsWindingUp() || (!prepares && !run.attempt.SetPausing(now_))) return;
+  run.job.SetPlannedEnd(code, why, now_);
   Persist(run.job);
+  if (prepares) {
+    EndAttempt(run, why);
+  } else {
+    for (const WorkerName& worker : run.attempt.Workers()) SendPause(run, worker);
+  }
   Say(absl::LogSeverity::kInfo, absl::StrCat("job ", run.job.id().value(), ": attempt ",
                                              run.attempt.number().value(), " is paused: ", why));
 }
 
 void Coordinator::Fail(Run& run, v1::Cause cause) {
+  // What goes wrong after it was told to end is what it was told.
+  if (run.attempt.state() == Attempt::State::kEnding && run.job.EndIsPlanned()) return;
   const bool hung = cause.code() == v1::CAUSE_CODE_HUNG;
   const std::string message = cause.message();
   if (run.job.SetCause(std::move(cause), now_)) Persist(run.job);

@@ -25,7 +25,9 @@ bool Coordinator::AllConnected(const Run& run) const {
 
 Holding Coordinator::HoldingOf(const Run& run) const {
   const Demand demand = run.job.demand();
-  const bool trains = run.attempt.state() == Attempt::State::kRunning;
+  const bool ends = run.attempt.IsWindingUp() || run.attempt.state() == Attempt::State::kPausing ||
+                    run.attempt.state() == Attempt::State::kEnding;
+  const bool trains = run.attempt.state() == Attempt::State::kRunning && !ends;
   Holding holding{.job = demand.job,
                   .precedence = demand.precedence,
                   .min = demand.min,
@@ -33,8 +35,7 @@ Holding Coordinator::HoldingOf(const Run& run) const {
                   .slots = {},
                   .started = run.attempt.placed(),
                   .can_pause = trains && run.job.SavesCheckpoints() && AllConnected(run),
-                  .ending = run.attempt.state() == Attempt::State::kPausing ||
-                            run.attempt.state() == Attempt::State::kEnding};
+                  .ending = ends};
   for (const Rank rank : run.attempt.Present()) {
     ++holding.slots[WorkerName(run.job.view().ranks(static_cast<int>(rank.value())).worker())];
   }

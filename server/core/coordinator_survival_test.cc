@@ -349,6 +349,110 @@ TEST_F(Survival, Drain_Unknown_IsNotFound) {
   EXPECT_TRUE(core().CheckDrain(WorkerName("a")).ok());
 }
 
+// What was acknowledged was heard: only what the agent could not know keeps it in its list.
+TEST_F(Survival, ExitWasHeardButItsAcknowledgementLost_SlotIsFree) {
+  Submit("done");
+  PrepareAll("done");
+  Finish("done", 0);
+  ASSERT_EQ(WorkerOf("done", 0), "a");
+  ExitCleanly("done", 0);
+  v1::Register registration = Registration("a", 1);
+  v1::RunningRank& exited = *registration.add_running();
+  exited.set_job_id("done");
+  exited.set_attempt(1);
+  Disconnect("a");
+  Connect(registration);
+  EXPECT_EQ(core().Workers().at(0).slots(0).job_id(), "");
+}
+
+TEST_F(Survival, NextRankRunsWhereTheExitOfAnotherIsNotAcknowledged_BothMayBeListed) {
+  SubmitRestartable("j");
+  PrepareAll("j");
+  v1::Register registration = Registration("a", 1);
+  v1::RunningRank& exited = *registration.add_running();
+  exited.set_job_id("before");
+  exited.set_attempt(1);
+  v1::RunningRank& runs = *registration.add_running();
+  runs.set_job_id("j");
+  runs.set_attempt(1);
+  runs.set_slot("cpu:0");
+  Disconnect("a");
+  Connect(registration);
+  EXPECT_THAT(All<CloseWorker>(), IsEmpty());
+  EXPECT_EQ(state("j"), v1::JOB_STATE_RUNNING);
+}
+
+TEST_F(Survival, FirstRankHasExited_TheJobIsNotPausedAtItsEnd) {
+  SubmitRestartable("j", 2);
+  PrepareAll("j");
+  for (uint32_t rank : {0, 1}) Finish("j", rank);
+  ExitCleanly("j", 1);
+  Pass(absl::Hours(0));
+  Apply(ResizeRequested{JobId("j"), 1, 1});
+  EXPECT_THAT(Receivers(To::kPauseRanks), IsEmpty());
+  ExitCleanly("j", 0);
+  EXPECT_EQ(state("j"), v1::JOB_STATE_SUCCEEDED);
+  EXPECT_THAT(Ends("j"), ElementsAre(v1::CAUSE_CODE_UNSPECIFIED));
+}
+
+TEST_F(Survival, Pause_ItsLastStepWasUnderWay_ItsLastSaveMayTakeItsTime) {
+  SubmitRestartable("j", 2);
+  PrepareAll("j");
+  Apply(ResizeRequested{JobId("j"), 1, 1});
+  Finish("j", 1);
+  Position("j", 0, 100, v1::PHASE_CHECKPOINT);
+  BeatThrough(Options{}.pause_timeout + absl::Seconds(1));
+  EXPECT_THAT(Receivers(To::kAbort), IsEmpty());
+  Finish("j", 0);
+  for (uint32_t rank : {0, 1}) ExitCleanly("j", rank);
+  EXPECT_EQ(state("j"), v1::JOB_STATE_SUCCEEDED);
+  EXPECT_THAT(Ends("j"), ElementsAre(v1::CAUSE_CODE_UNSPECIFIED));
+}
+
+TEST_F(Survival, WorkerIsLostWithRanksThatHadFinished_JobSucceeds) {
+  SubmitRestartable("j", 2);
+  PrepareAll("j");
+  for (uint32_t rank : {0, 1}) Finish("j", rank);
+  ExitCleanly("j", 0);
+  Lose("b");
+  EXPECT_EQ(state("j"), v1::JOB_STATE_SUCCEEDED);
+}
+
+TEST_F(Survival, DrainedWhilePreparingAndCoordinatorRestarted_IsQueuedAgainWithoutAFailure) {
+  SubmitRestartable("j", 2);
+  Prepare("j", 0);
+  Apply(DrainRequested{WorkerName("a"), false});
+  Restart();
+  EXPECT_EQ(state("j"), v1::JOB_STATE_QUEUED);
+  EXPECT_EQ(job("j").failures(), 0U);
+  EXPECT_THAT(Ends("j"), ElementsAre(v1::CAUSE_CODE_DRAINED));
+}
+
+TEST_F(Survival, DrainedWhilePreparing_AWorkerThatHasNotHeardOfItsRanksIsNoFailure) {
+  SubmitRestartable("j", 2);
+  Disconnect("b");
+  Apply(DrainRequested{WorkerName("a"), false});
+  Connect("b", 1);
+  ExitAborted("j", 0);
+  EXPECT_THAT(Ends("j"), ElementsAre(v1::CAUSE_CODE_DRAINED));
+  EXPECT_EQ(job("j").failures(), 0U);
+}
+
+TEST_F(Survival, NothingCouldBeToldForAWhile_NobodyIsBlamed) {
+  SubmitRestartable("j", 2);
+  PrepareAll("j");
+  for (uint32_t rank : {0, 1}) Position("j", rank, 3, v1::PHASE_FORWARD);
+  clock.Advance(absl::Minutes(5));
+  Apply(HeldUp{});
+  Apply(TimePassed{});
+  EXPECT_EQ(state("j"), v1::JOB_STATE_RUNNING);
+  EXPECT_FALSE(job("j").has_cause());
+  // Control: without a word they would have been lost.
+  clock.Advance(absl::Minutes(5));
+  Apply(TimePassed{});
+  EXPECT_TRUE(job("j").has_cause());
+}
+
 TEST_F(Survival, HigherPriorityComes_LowerOneMakesRoomAndGoesOnAfterwards) {
   SubmitRestartable("low", 2);
   PrepareAll("low");
@@ -435,6 +539,29 @@ TEST(Retention, MoreEndedJobsThanAreKept_TheOldestGo) {
   EXPECT_EQ(coordinator.FindJob(JobId("second")), nullptr);
   EXPECT_EQ(coordinator.FindByRequestId("request-second"), nullptr);
   EXPECT_NE(coordinator.FindJob(JobId("live")), nullptr);
+}
+
+TEST(Retention, FoundToHaveFailedAtTheRestart_IsForgottenOnce) {
+  FakeClock clock;
+  v1::JobRecord record;
+  record.set_sequence(1);
+  v1::Job& job = *record.mutable_job();
+  job.set_id("failed");
+  job.set_state(v1::JOB_STATE_PREPARING);
+  job.set_attempt(1);
+  job.add_attempts()->set_number(1);
+  job.mutable_cause()->set_code(v1::CAUSE_CODE_BAD_INPUT);
+  job.mutable_cause()->set_attempt(1);
+  Coordinator coordinator(Options{.kept_jobs = 1});
+  coordinator.Restore({record}, {}, clock.Now());
+  EXPECT_EQ(coordinator.FindJob(JobId("failed"))->state(), v1::JOB_STATE_FAILED);
+  for (const char* id : {"one", "two", "three"}) {
+    v1::JobSpec spec;
+    spec.set_workers(1);
+    coordinator.Apply(JobSubmitted{JobId(id), spec, ""}, clock.Now());
+    coordinator.Apply(CancelRequested{JobId(id)}, clock.Now());
+  }
+  EXPECT_THAT(coordinator.Jobs(), SizeIs(1));
 }
 
 }  // namespace

@@ -92,8 +92,7 @@ void Coordinator::TakeUp(Run& run, const v1::Register& registration) {
       cluster_.Occupy({name, status.slot()}, {run.job.id(), run.attempt.number(), rank});
       continue;
     }
-    run.attempt.SetGone(rank);
-    Fail(run, WorkerLost(status, "its agent does not know this rank any more"));
+    LoseRank(run, rank, "its agent does not know this rank any more");
   }
   if (run.attempt.AllGone()) return Conclude(run);
   Instruct(run, name);
@@ -135,10 +134,16 @@ void Coordinator::LoseWorker(const WorkerName& name, absl::string_view why) {
   for (const RankId& id : cluster_.Remove(name)) {
     Run* run = FindRun(id.job, id.attempt);
     if (run == nullptr || !run->attempt.Runs(id.rank, name)) continue;
-    run->attempt.SetGone(id.rank);
-    Fail(*run, WorkerLost(run->job.view().ranks(static_cast<int>(id.rank.value())), why));
+    LoseRank(*run, id.rank, why);
     if (run->attempt.AllGone()) Conclude(*run);
   }
+}
+
+void Coordinator::LoseRank(Run& run, Rank rank, absl::string_view why) {
+  const bool done = run.attempt.Finished(rank) || run.attempt.Paused(rank);
+  run.attempt.SetGone(rank);
+  if (done) return Persist(run.job);
+  Fail(run, WorkerLost(run.job.view().ranks(static_cast<int>(rank.value())), why));
 }
 
 void Coordinator::LoseSilentWorkers() {

@@ -15,7 +15,7 @@ namespace tandem::core {
 using ConnectionId = Id<struct ConnectionIdTag, uint64_t>;
 
 // A new job. Ignored when `id`, or a `request_id` that is not empty, is already known: a retry. Its record is the
-// only thing that has to be stored: nothing else happens before the next event, which is best a TimePassed at once.
+// only thing that has to be stored: nothing else happens before the next event, which is best a ScheduleDue at once.
 struct JobSubmitted {
   JobId id;
   // Valid, with all defaults filled in.
@@ -69,12 +69,19 @@ struct WorkerMessage {
   v1::WorkerToCoordinator message;
 };
 
+// Jobs may be placed now, without waiting for the next TimePassed.
+struct ScheduleDue {};
+
+// Nothing could be told for a while, a full disk perhaps: that nothing was heard of workers and ranks meanwhile is
+// not their fault. Before the events that waited.
+struct HeldUp {};
+
 // To be told a few times a second, after what had arrived by then: a message that waited in a queue
 // while the process was held up renews its worker's lease first.
 struct TimePassed {};
 
 using Event =
     std::variant<JobSubmitted, JobWithdrawn, CancelRequested, ResizeRequested, DrainRequested,
-                 WorkerConnected, WorkerDisconnected, WorkerMessage, TimePassed>;
+                 WorkerConnected, WorkerDisconnected, WorkerMessage, ScheduleDue, HeldUp, TimePassed>;
 
 }  // namespace tandem::core

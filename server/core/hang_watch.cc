@@ -21,6 +21,10 @@ std::string NameOf(v1::Phase phase) {
   return absl::AsciiStrToLower(absl::StripPrefix(v1::Phase_Name(phase), "PHASE_"));
 }
 
+bool IsSlow(v1::Phase phase) {
+  return phase == v1::PHASE_EVALUATE || phase == v1::PHASE_CHECKPOINT;
+}
+
 bool IsStuckInTheKernel(v1::ProcessState state) {
   return state == v1::PROCESS_STATE_STOPPED || state == v1::PROCESS_STATE_BLOCKED;
 }
@@ -60,9 +64,11 @@ void HangWatch::Observe(Rank rank, const v1::RankPosition& position, Moment now)
   const bool is_known = state.position.phase() != v1::PHASE_UNSPECIFIED;
   const bool steps = position.step() != state.position.step();
   if (is_known && steps) {
-    slowest_step_ = std::max(slowest_step_, now.steady - state.stepped);
+    if (!state.slow) slowest_step_ = std::max(slowest_step_, now.steady - state.stepped);
     state.stepped = now.steady;
+    state.slow = false;
   }
+  state.slow = state.slow || IsSlow(position.phase());
   if (!is_known || steps || position.phase() != state.position.phase()) {
     state.moved = now.steady;
     state.cpu_time_then = FromProto(position.cpu_time());
@@ -73,14 +79,16 @@ void HangWatch::Observe(Rank rank, const v1::RankPosition& position, Moment now)
 void HangWatch::Forget(Rank rank) { ranks_[rank.value()].gone = true; }
 
 void HangWatch::Excuse(Rank rank, Moment now) {
-  ranks_[rank.value()].moved = ranks_[rank.value()].stepped = now.steady;
+  RankState& state = ranks_[rank.value()];
+  state.moved = state.stepped = now.steady;
+  state.cpu_time_then = FromProto(state.position.cpu_time());
+  state.slow = true;  // How long this step took is not known.
 }
 
 absl::Duration HangWatch::Deadline(v1::Phase phase) const {
   const absl::Duration usual =
       timeout_ ? *timeout_ : std::max(kDefaultTimeout, kSteps * slowest_step_);
-  const bool slow = phase == v1::PHASE_EVALUATE || phase == v1::PHASE_CHECKPOINT;
-  return slow ? kSlowPhases * usual : usual;
+  return IsSlow(phase) ? kSlowPhases * usual : usual;
 }
 
 std::optional<uint32_t> HangWatch::Hung(Moment now) const {
@@ -89,6 +97,10 @@ std::optional<uint32_t> HangWatch::Hung(Moment now) const {
   for (uint32_t rank = 0; rank < ranks_.size(); ++rank) {
     const RankState& state = ranks_[rank];
     if (state.gone) continue;
+    if (state.position.phase() == v1::PHASE_UNSPECIFIED) {  // Not heard of yet.
+      all_wait = false;
+      continue;
+    }
     const bool late = now.steady - state.moved >= Deadline(state.position.phase());
     all_late = all_late && late;
     // Whoever waits for others is blamed only for what it cannot help: it could not even run on.

@@ -51,6 +51,8 @@ class HangWatch {
     absl::Duration cpu_time_then;
     // When the step changed last.
     absl::Duration stepped;
+    // It was seen evaluating or saving since then: such a step says nothing about the others.
+    bool slow = false;
     bool gone = false;
   };
 

@@ -138,6 +138,16 @@ TEST_F(HangWatchTest, SlowSteps_GetMoreTime) {
   EXPECT_EQ(Blamed(), 0);
 }
 
+TEST_F(HangWatchTest, StepWithALongSave_DoesNotGiveTheOthersMoreTime) {
+  Start(1);
+  At(0, 7, v1::PHASE_FORWARD);
+  now_ += absl::Seconds(1);
+  At(0, 7, v1::PHASE_CHECKPOINT);
+  now_ += absl::Minutes(4);
+  At(0, 8, v1::PHASE_FORWARD);
+  EXPECT_EQ(watch_->Deadline(v1::PHASE_FORWARD), kLong);
+}
+
 TEST_F(HangWatchTest, TimeoutWasGiven_IsTakenAsItIs) {
   Start(1, absl::Seconds(2));
   At(0, 7, v1::PHASE_FORWARD);

@@ -45,8 +45,11 @@ Job::Job(v1::JobRecord record, Moment now)
       submitted_(now.steady - (now.wall - FromProto(view_.submitted_at()))),
       queued_(now.steady),
       resumes_(view_.attempt() > 0) {
-  // An older coordinator kept no list of attempts.
-  if (view_.attempt() > 0 && view_.attempts().empty()) AddAttempt(now);
+  if (view_.has_restart_at()) {
+    not_before_ = now.steady + (FromProto(view_.restart_at()) - now.wall);
+  }
+  saved_ = view_.first_step() > 0 && view_.checkpoint().step() >= view_.first_step();
+  if (view_.attempt() > 0 && view_.attempts().empty()) AddAttemptOfOlderRecord(now);
 }
 
 v1::JobRecord Job::Record() const {
@@ -131,6 +134,8 @@ bool Job::Succeed(const std::string& digest, Moment now) {
   view_.set_parameter_digest(digest);
   // That it had to be started again does not say how it ended; the attempts tell.
   view_.clear_cause();
+  // It was to be paused when it was done.
+  Current().clear_cause();
   return true;
 }
 

@@ -111,6 +111,8 @@ class Job {
   bool SetCheckpoint(const v1::CheckpointFile& file);
   v1::AttemptStatus& Current() { return *view_.mutable_attempts()->rbegin(); }
   void AddAttempt(Moment now);
+  // An older coordinator kept no list of attempts.
+  void AddAttemptOfOlderRecord(Moment now);
   void CloseAttempt(Moment now);
   void NoteFirstStep(uint64_t step, Moment now);
   bool Requeue(Moment now, absl::Duration backoff);

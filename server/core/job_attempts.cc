@@ -31,6 +31,16 @@ void Job::AddAttempt(Moment now) {
   *attempt.mutable_started_at() = ToProto(now.wall);
 }
 
+void Job::AddAttemptOfOlderRecord(Moment now) {
+  AddAttempt(now);
+  *Current().mutable_started_at() = view_.started_at();
+  Current().set_first_step(view_.first_step());
+  Current().set_last_step(view_.step());
+  if (!view_.has_ended_at()) return;
+  *Current().mutable_ended_at() = view_.ended_at();
+  if (HasCause()) *Current().mutable_cause() = view_.cause();
+}
+
 void Job::CloseAttempt(Moment now) {
   if (view_.attempts().empty() || Current().has_ended_at()) return;
   *Current().mutable_ended_at() = ToProto(now.wall);

@@ -43,7 +43,7 @@ absl::StatusOr<JobSnapshot> Controller::Submit(v1::JobSpec spec, std::string req
   const JobId id = NewJobId(spec.name());
   Apply(core::JobSubmitted{id, std::move(spec), std::move(request_id)});
   if (journal_status_.ok()) {
-    Apply(core::TimePassed{});  // It may start.
+    Apply(core::ScheduleDue{});
     return board_.Find(id);
   }
   const absl::Status refusal = NothingQueued();
@@ -203,6 +203,7 @@ void Controller::DoAfterCommit() {
 bool Controller::Ready() {
   if (journal_status_.ok()) return true;
   if (!Flush()) return false;
+  Apply(core::HeldUp{});
   while (!held_.empty() && journal_status_.ok()) {
     HeldEvent held = std::move(held_.front());
     held_.pop_front();

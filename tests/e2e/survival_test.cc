@@ -271,7 +271,7 @@ TEST_F(SurvivalTest, WorkerSilentForLessThanItsLease_NothingHasHappened) {
   cluster.worker(0).Signal(SIGSTOP);
   const uint64_t step = cluster.GetJob(id).step();
   absl::SleepFor(absl::Seconds(1));
-  EXPECT_LE(cluster.GetJob(id).step(), step + 400) << "it is not heard of";
+  EXPECT_LE(cluster.GetJob(id).step(), step + 100) << "it is not heard of";
   cluster.worker(0).Signal(SIGCONT);
   const v1::Job job = cluster.WaitUntilEnded(id);
   EXPECT_EQ(job.state(), v1::JOB_STATE_SUCCEEDED);

@@ -1,5 +1,6 @@
 #include "tests/sim/agent.h"
 
+#include <algorithm>
 #include <csignal>
 #include <utility>
 
@@ -31,7 +32,9 @@ v1::Register Agent::Registration() {
   for (const auto& [id, slot] : unreported_) {
     v1::RunningRank& running = *registration.add_running();
     Address(Process{.id = id, .slot = slot}, running);
-    running.set_slot(slot);
+    const bool runs = std::any_of(processes_.begin(), processes_.end(),
+                                  [&id = id](const Process& process) { return process.id == id; });
+    if (runs) running.set_slot(slot);
   }
   return registration;
 }

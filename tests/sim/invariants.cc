@@ -215,6 +215,16 @@ void Simulation::CheckNothingLost() {
   }
 }
 
+// Once every job has ended and every exit was heard of.
+void Simulation::CheckSlotsAreFree() {
+  for (const v1::Worker& worker : coordinator_->Workers()) {
+    for (const v1::SlotStatus& slot : worker.slots()) {
+      Expect(slot.job_id().empty(), worker.name() + ": " + slot.name() + " is kept for " +
+                                        slot.job_id() + ", which has ended");
+    }
+  }
+}
+
 // Of a job that succeeded every step is in the history, once.
 void Simulation::CheckHistory() {
   if (!options_.agents_live) return;

@@ -114,6 +114,7 @@ class Simulation {
   void CheckQueue();
   void CheckNothingLost();
   void CheckHistory();
+  void CheckSlotsAreFree();
 
   const Options options_;
   std::mt19937_64 random_;

@@ -63,7 +63,11 @@ absl::StatusOr<v1::Register> Agent::MakeRegister() {
   for (const std::string& slot : options_.slots) message.add_slots(slot);
   message.set_version(kVersion);
   message.set_protocol_version(kProtocolVersion);
-  for (const auto& [key, rank] : unreported_) *message.add_running() = rank;
+  for (const auto& [key, rank] : unreported_) {
+    *message.add_running() = rank;
+    // Another one may run there by now.
+    if (!running_.contains(key)) message.mutable_running()->rbegin()->clear_slot();
+  }
   return message;
 }
 

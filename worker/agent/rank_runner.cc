@@ -21,7 +21,7 @@ namespace {
 // anything.
 constexpr absl::Duration kSilencePatience = absl::Seconds(2);
 // For printing the stacks of all threads.
-constexpr absl::Duration kStacksPatience = absl::Seconds(1);
+constexpr absl::Duration kStacksPatience = absl::Seconds(2);
 constexpr absl::Duration kStacksPoll = absl::Milliseconds(10);
 
 struct Pipe {
@@ -137,7 +137,8 @@ void RankRunner::Stop(bool print_stacks) {
   // cause.
   if (process_->HasEnded()) return;
   const bool again = std::exchange(aborted_, true);
-  if (!print_stacks || again) return stacks_timer_.active() ? void() : Terminate();
+  if (stacks_timer_.active()) return;
+  if (!print_stacks || again) return Terminate();
   PrintStacks();
   TerminateAfterStacks(absl::ZeroDuration());
 }

@@ -122,11 +122,19 @@ class RankSession {
                                               .keep = spec.checkpoint().keep(),
                                               .identity = IdentityOf(*workload_)},
         *fence_, *hooks_.files);
-    return writer_->Probe();
+    const absl::Status probed = writer_->Probe();
+    return probed.ok() ? probed : FolderCannotBeUsed(probed);
   }
 
   std::string OwnFolder() const {
     return checkpoint::FolderOfJob(assignment_.spec().checkpoint(), assignment_.job_id());
+  }
+
+  // At the first attempt, a mistake of the job's author; later, an accident that may heal.
+  absl::Status FolderCannotBeUsed(const absl::Status& why) const {
+    const auto code = assignment_.attempt() == 1 ? absl::StatusCode::kInvalidArgument
+                                                 : absl::StatusCode::kInternal;
+    return absl::Status(code, why.message());
   }
 
   // From here on ranks of older attempts cannot save any more: what is found in the folder stays the newest.
@@ -137,9 +145,8 @@ class RankSession {
     if (raised.ok() || absl::IsAlreadyExists(raised)) return raised;
     // Only rank 0 has to be able to write there.
     if (!IsFirst()) return absl::OkStatus();
-    const auto code =
-        absl::IsResourceExhausted(raised) ? raised.code() : absl::StatusCode::kInvalidArgument;
-    return absl::Status(code, absl::StrCat("checkpoint.dir: ", raised.message()));
+    return FolderCannotBeUsed(
+        absl::Status(raised.code(), absl::StrCat("checkpoint.dir: ", raised.message())));
   }
 
   // Rank 0 only: the port is bound before anyone is told about it, and stays so.

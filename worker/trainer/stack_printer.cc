@@ -16,14 +16,15 @@
 #include "absl/debugging/symbolize.h"
 #include "common/print_stacks.h"
 
-// Everything below InstallStackPrinter runs in a signal handler: no memory is allocated and no lock taken.
+// Everything below InstallStackPrinter runs in a signal handler: no memory is allocated, and no
+// lock is taken but one that the unwinder may need where code was made at run time.
 namespace tandem::trainer {
 namespace {
 
 constexpr int kMaxFrames = 64;
 // PrintOwnStack and the handler.
 constexpr int kOwnFrames = 2;
-constexpr int kWaitMilliseconds = 100;
+constexpr int kWaitMilliseconds = 50;
 
 // The thread that is to print now; it sets it back to 0 when it has.
 std::atomic<pid_t> turn{0};
@@ -105,13 +106,15 @@ void AskTheOtherThreads() {
   close(folder);
 }
 
-// The first thread that gets the signal asks the others, one at a time.
-void OnSignal(int) {
+// The first thread that gets the signal asks the others, one at a time. One that answers when its turn is over
+// keeps quiet.
+void OnSignal(int, siginfo_t* info, void*) {
   const int saved = errno;
-  if (turn == ThreadId()) {
+  pid_t self = ThreadId();
+  if (turn == self) {
     PrintOwnStack();
-    turn = 0;
-  } else if (!printing.exchange(true)) {
+    turn.compare_exchange_strong(self, 0);
+  } else if (info->si_code != SI_TKILL && !printing.exchange(true)) {
     Write("\n");
     PrintOwnStack();
     AskTheOtherThreads();
@@ -130,8 +133,8 @@ void InstallStackPrinter(const char* program) {
   void* frame = nullptr;
   backtrace(&frame, 1);
   struct sigaction action = {};
-  action.sa_handler = OnSignal;
-  action.sa_flags = SA_RESTART;
+  action.sa_sigaction = OnSignal;
+  action.sa_flags = SA_RESTART | SA_SIGINFO;
   sigemptyset(&action.sa_mask);
   sigaction(kPrintStacksSignal, &action, nullptr);
 }
