@@ -10,6 +10,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
 using Why = Schedule::Pause::Why;
 
 constexpr absl::Duration kNow = absl::Hours(1);
@@ -272,6 +273,55 @@ TEST(Growth, SlotsAreFreeAndNobodyWaits_ElasticJobIsPausedToGrow) {
   EXPECT_THAT(Paused(schedule), ElementsAre("e"));
   EXPECT_EQ(schedule.pauses[0].why, Why::kGrow);
   EXPECT_EQ(schedule.pauses[0].reason, "it goes on with 4 workers instead of 2");
+}
+
+TEST(ElasticJob, OneBehindItWaitsForMore_StillGetsAllThatTheOtherDoesNotNeed) {
+  const Schedule schedule =
+      Plan({Host("a", 4, 4)},
+           Queue().Wants("first", 1, 4).Since(kPolicy.patience).Wants("second", 1, 4));
+  EXPECT_THAT(Started(schedule), ElementsAre("first/3"));
+  EXPECT_EQ(schedule.waits.at(0).reason,
+            "could start with 1 of 4 slots and waits a moment for more");
+}
+
+TEST(MakeRoom, OneLargeOrSeveralSmallOfEqualPriority_OneIsPaused) {
+  const Schedule schedule =
+      Plan({Host("a", 0, 6)}, Queue().Wants("urgent", 3).WithPriority(5),
+           {Runs("large", 1, 3), Runs("s1", 2, 1), Runs("s2", 3, 1), Runs("s3", 4, 1)});
+  EXPECT_THAT(Paused(schedule), ElementsAre("large"));
+}
+
+TEST(MakeRoom, LowerPriorityIsEnough_HigherOneIsSparedThoughFewerWouldDo) {
+  Holding higher = Runs("higher", 1, 2);
+  higher.precedence.priority = 1;
+  const Schedule schedule = Plan({Host("a", 0, 4)}, Queue().Wants("urgent", 2).WithPriority(5),
+                                 {higher, Runs("s1", 2, 1), Runs("s2", 3, 1)});
+  EXPECT_THAT(Paused(schedule), UnorderedElementsAre("s1", "s2"));
+}
+
+TEST(MakeRoom, SeveralWait_EachGetsRoomAtOnce) {
+  const Schedule schedule =
+      Plan({Host("a", 0, 2)}, Queue().Wants("u1", 1).WithPriority(5).Wants("u2", 1).WithPriority(5),
+           {Runs("r1", 1, 1), Runs("r2", 2, 1)});
+  EXPECT_THAT(Paused(schedule), UnorderedElementsAre("r1", "r2"));
+}
+
+TEST(MakeRoom, SlotsAreComingForOne_WhatIsFreeIsKeptForIt) {
+  Holding ending = Runs("ending", 1, 2);
+  const auto plan = [&] {
+    return Plan({Host("a", 1, 2)}, Queue().Wants("big", 3).Wants("small", 1), {ending});
+  };
+  // Control: nothing is coming, and the small one passes.
+  EXPECT_THAT(Started(plan()), ElementsAre("small/1"));
+  ending.ending = true;
+  EXPECT_THAT(plan().starts, IsEmpty());
+  EXPECT_EQ(plan().waits.at(0).reason, "needs 3 slots, 1 is free of 3; waits for ending to end");
+}
+
+TEST(Growth, AnotherEnds_NobodyGrowsIntoWhatThatOneWillTake) {
+  Holding ending = Elastic("e1", 1, 1, 1, 4);
+  ending.ending = true;
+  EXPECT_THAT(Plan({Host("a", 2, 2)}, {}, {ending, Elastic("e2", 2, 1, 1, 4)}).pauses, IsEmpty());
 }
 
 TEST(Growth, ItHasJustStarted_Waits) {
