@@ -122,8 +122,8 @@ TEST_F(ResumeTest, StateOfOptimizerLost_OtherBits) {
   ASSERT_TRUE(saved.ok()) << saved.status();
   const std::string lossy = folder_.path() + "/lossy.safetensors";
   WriteWithoutOptimizer(saved->checkpoint, lossy);
-  // The job's own checkpoint would come first.
-  std::filesystem::remove(saved->checkpoint.path);
+  // The job's own checkpoints would come first.
+  std::filesystem::remove_all(std::filesystem::path(saved->checkpoint.path).parent_path());
   v1::JobSpec spec = Job();
   spec.set_resume_from(lossy);
   const RankRecord resumed = RunJob(TRAINER, spec, 1)[0];
