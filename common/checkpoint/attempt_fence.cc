@@ -36,9 +36,9 @@ absl::StatusOr<FileDescriptor> Lock(const std::string& path) {
     if (errno == EOPNOTSUPP || errno == ENOLCK || errno == ENOSYS) break;
     if (errno != EWOULDBLOCK && errno != EINTR) return ErrorAt(path, "lock it");
     if (absl::Now() > deadline) {
-      return absl::InternalError(absl::StrCat(
-          path, ": another rank has held its lock for ", absl::FormatDuration(kLockPatience),
-          ", a stopped one perhaps"));
+      return absl::InternalError(absl::StrCat(path, ": another rank has held its lock for ",
+                                              absl::FormatDuration(kLockPatience),
+                                              ", a stopped one perhaps"));
     }
     absl::SleepFor(kLockPoll);
   }

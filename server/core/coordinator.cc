@@ -21,7 +21,8 @@ Effects Coordinator::Restore(std::vector<v1::JobRecord> records,
   std::stable_sort(ended.begin(), ended.end(), [](const v1::Job* a, const v1::Job* b) {
     return FromProto(a->ended_at()) < FromProto(b->ended_at());
   });
-  ended_.clear();  // Of those that have only now been found to have ended there may be some already.
+  ended_
+      .clear();  // Of those that have only now been found to have ended there may be some already.
   for (const v1::Job* job : ended) ended_.emplace_back(job->id());
   ForgetOldJobs();
   schedule_due_ = true;

@@ -48,10 +48,9 @@ TEST_F(CoordinatorJobs, Submit_SlotsFree_IsOnDiskBeforeAnyWorkerHearsOfIt) {
     return std::holds_alternative<SendToWorker>(effect);
   };
   const auto sent = std::find_if(effects.begin(), effects.end(), is_sent);
-  EXPECT_EQ(std::count_if(effects.begin(), sent,
-                          [](const Effect& effect) {
-                            return std::holds_alternative<PersistJob>(effect);
-                          }),
+  EXPECT_EQ(std::count_if(
+                effects.begin(), sent,
+                [](const Effect& effect) { return std::holds_alternative<PersistJob>(effect); }),
             2);
   EXPECT_THAT(Receivers(To::kPrepareRanks), ElementsAre("a"));
 }

@@ -80,8 +80,8 @@ struct HeldUp {};
 // while the process was held up renews its worker's lease first.
 struct TimePassed {};
 
-using Event =
-    std::variant<JobSubmitted, JobWithdrawn, CancelRequested, ResizeRequested, DrainRequested,
-                 WorkerConnected, WorkerDisconnected, WorkerMessage, ScheduleDue, HeldUp, TimePassed>;
+using Event = std::variant<JobSubmitted, JobWithdrawn, CancelRequested, ResizeRequested,
+                           DrainRequested, WorkerConnected, WorkerDisconnected, WorkerMessage,
+                           ScheduleDue, HeldUp, TimePassed>;
 
 }  // namespace tandem::core

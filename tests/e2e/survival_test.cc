@@ -182,9 +182,9 @@ TEST_F(SurvivalTest, HungRank_IsNamedWithWhatItDoesAndItsStacksAreInTheLog) {
                       HasSubstr("rank 0 waits for it")));
     ExpectUndisturbed(cluster, cluster.WaitUntilEnded(id));
     // Where it is, and where it was called from.
-    EXPECT_THAT(cluster.Tandem({"logs", id, "--rank", "1"}).out,
-                AllOf(HasSubstr("ComeToHarm"), HasSubstr("TrainerMain"),
-                      HasSubstr("-- end of stacks --")));
+    EXPECT_THAT(
+        cluster.Tandem({"logs", id, "--rank", "1"}).out,
+        AllOf(HasSubstr("ComeToHarm"), HasSubstr("TrainerMain"), HasSubstr("-- end of stacks --")));
   }
 }
 
