@@ -67,13 +67,13 @@ absl::Status Print(Context* context, Connection* connection, const v1::StreamLog
   LogPrinter printer(&context->console, !request.has_rank());
   while (true) {
     printer.Rewind();
-    const absl::Status read = connection->ReadLogs(request, follow.limits, [&](const auto& lines) {
+    absl::Status read = connection->ReadLogs(request, follow.limits, [&](const auto& lines) {
       outage.End();
       return printer.Print(lines);
     });
     if (read.ok()) break;
     if (!request.follow() || !absl::IsUnavailable(read)) return read;
-    const absl::Status next = outage.WaitForNextTry(read);
+    absl::Status next = outage.WaitForNextTry(read);
     if (!next.ok()) return next;
   }
   printer.End();

@@ -146,7 +146,7 @@ class DaemonTest : public ::testing::Test {
   v1::PrepareRanks Run(FakeWorker& worker) {
     worker.Register(1);
     EXPECT_TRUE(worker.Read().has_registered());
-    const v1::PrepareRanks attempt = worker.Read().prepare_ranks();
+    v1::PrepareRanks attempt = worker.Read().prepare_ranks();
     worker.Prepared(attempt, 0);
     EXPECT_TRUE(worker.Read().has_start_ranks());
     return attempt;

@@ -8,9 +8,6 @@
 namespace tandem {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-
 struct Outcome {
   ParsedFlags flags;
   std::string complaint;

@@ -73,11 +73,11 @@ TEST_F(AttemptFenceTest, RaisedAgain_ChangesNothing) {
 TEST_F(AttemptFenceTest, WritersOfTwoAttemptsAtOnce_NothingOfTheOlderOneComesAfterTheRaise) {
   for (uint32_t attempt = 1; attempt <= 20; ++attempt) {
     ASSERT_TRUE(AttemptFence(folder_, attempt).Raise().ok());
-    std::atomic<uint64_t> step{attempt * 1000};
+    std::atomic<uint64_t> step{uint64_t{attempt} * 1000};
     std::thread old([&] {
       while (Save(attempt, step + 1).ok()) ++step;
     });
-    while (step < attempt * 1000 + 3) std::this_thread::yield();
+    while (step < uint64_t{attempt} * 1000 + 3) std::this_thread::yield();
     ASSERT_TRUE(AttemptFence(folder_, attempt + 1).Raise().ok());
     const std::vector<uint64_t> seen = Steps();
     old.join();

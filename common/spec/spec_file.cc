@@ -18,9 +18,6 @@
 namespace tandem::spec {
 namespace {
 
-using google::protobuf::FieldDescriptor;
-using google::protobuf::Message;
-
 absl::Status CannotRead(const std::string& name, absl::string_view why) {
   return absl::NotFoundError(absl::StrCat(name, ": ", why));
 }

@@ -20,7 +20,7 @@ using ::testing::StartsWith;
 class LoadSpecTest : public testing::Test {
  protected:
   std::string Write(const std::string& text) {
-    const std::string path = folder_ + "/job.yaml";
+    std::string path = folder_ + "/job.yaml";
     std::ofstream(path, std::ios::binary) << text;
     return path;
   }

@@ -60,7 +60,7 @@ absl::Status TreeReader::ReadMessage(const YAML::Node& node, const std::string& 
   if (!node.IsMap()) return WrongType(node, key, ExpectedKeys(*message->GetDescriptor()));
   std::set<std::string> seen;
   for (const auto& entry : node) {
-    const absl::Status status = ReadEntry(entry.first, entry.second, key, &seen, message);
+    absl::Status status = ReadEntry(entry.first, entry.second, key, &seen, message);
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
@@ -113,7 +113,7 @@ absl::Status TreeReader::ReadEntry(const YAML::Node& name, const YAML::Node& val
   if (!seen->insert(name.Scalar()).second) {
     return Error(name, key, absl::StrCat("given twice, first at ", source_.places[key]));
   }
-  const absl::Status alone = CheckAloneInOneof(name, key, *field, *message);
+  absl::Status alone = CheckAloneInOneof(name, key, *field, *message);
   if (!alone.ok()) return alone;
   RememberPlace(key, name);
   return ReadField(value, key, *field, message);
@@ -141,8 +141,7 @@ absl::Status TreeReader::ReadRange(const YAML::Node& node, const std::string& ke
     }
     if (!given.insert(end).second) return Error(entry.first, name, "given twice");
     RememberPlace(name, entry.first);
-    const absl::Status status =
-        ReadScalar(entry.second, name, end == "min" ? from : to, 0, message);
+    absl::Status status = ReadScalar(entry.second, name, end == "min" ? from : to, 0, message);
     if (!status.ok()) return status;
   }
   if (given.size() == 2) return absl::OkStatus();
@@ -157,7 +156,7 @@ absl::Status TreeReader::ReadList(const YAML::Node& node, const std::string& key
   for (size_t i = 0; i < node.size(); ++i) {
     const std::string element = absl::StrCat(key, "[", i, "]");
     RememberPlace(element, node[i]);
-    const absl::Status status = ReadScalar(node[i], element, field, static_cast<int>(i), message);
+    absl::Status status = ReadScalar(node[i], element, field, static_cast<int>(i), message);
     if (!status.ok()) return status;
   }
   return absl::OkStatus();

@@ -98,7 +98,7 @@ std::string NearestPlace(const SpecSource& source, std::string key) {
 }  // namespace
 
 absl::StatusOr<SpecSource> ParseYaml(absl::string_view text, const std::string& file_name) {
-  const absl::Status is_text = CheckText(text, file_name);
+  absl::Status is_text = CheckText(text, file_name);
   if (!is_text.ok()) return is_text;
   SpecSource source;
   source.file_name = file_name;
@@ -112,7 +112,7 @@ absl::StatusOr<SpecSource> ParseYaml(absl::string_view text, const std::string& 
 }
 
 absl::Status ApplySetting(absl::string_view assignment, SpecSource* source) {
-  const absl::Status is_text = CheckText(assignment, kCommandLine);
+  absl::Status is_text = CheckText(assignment, kCommandLine);
   if (!is_text.ok()) return is_text;
   const std::pair<std::string, std::string> parts =
       absl::StrSplit(assignment, absl::MaxSplits('=', 1));

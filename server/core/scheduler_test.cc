@@ -50,7 +50,7 @@ class Queue {
     jobs_.back().not_before = when;
     return *this;
   }
-  operator std::vector<Demand>() const { return jobs_; }
+  operator std::vector<Demand>() const { return jobs_; }  // NOLINT(google-explicit-constructor)
 
  private:
   std::vector<Demand> jobs_;

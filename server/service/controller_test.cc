@@ -12,8 +12,6 @@
 namespace tandem::service {
 namespace {
 
-using ::testing::Contains;
-using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
 // A disk with a switch.
