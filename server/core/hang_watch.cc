@@ -14,7 +14,7 @@ namespace tandem::core {
 namespace {
 
 constexpr size_t kNamedRanks = 3;
-// Of the time that it did not move: what a process uses that is busy, and one that is not.
+// Of the time that it did not move: what a process uses whose threads compute while its first one waits.
 constexpr double kBusy = 0.5;
 
 std::string NameOf(v1::Phase phase) {
@@ -139,7 +139,10 @@ std::vector<uint32_t> HangWatch::Waiting(uint32_t for_rank) const {
 
 std::string HangWatch::WhatItDoes(const RankState& state, Moment now) const {
   const absl::Duration used = FromProto(state.position.cpu_time()) - state.cpu_time_then;
-  const bool busy = used > kBusy * (now.steady - state.moved);
+  // On a crowded host a loop may get little of a core; it is runnable all the same. Its threads may be the ones that
+  // compute.
+  const bool busy = state.position.process() == v1::PROCESS_STATE_RUNNING ||
+                    used > kBusy * (now.steady - state.moved);
   switch (state.position.process()) {
     case v1::PROCESS_STATE_STOPPED:
       return "its process is stopped, as by SIGSTOP or a debugger";

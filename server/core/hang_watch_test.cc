@@ -90,7 +90,8 @@ TEST_F(HangWatchTest, EachKindOfHang_IsToldApart) {
   };
   const Case cases[] = {
       {v1::PHASE_FORWARD, v1::PROCESS_STATE_STOPPED, {}, "SIGSTOP"},
-      {v1::PHASE_BACKWARD, v1::PROCESS_STATE_RUNNING, kLong, "endless loop"},
+      {v1::PHASE_BACKWARD, v1::PROCESS_STATE_RUNNING, {}, "endless loop"},
+      {v1::PHASE_BACKWARD, v1::PROCESS_STATE_SLEEPING, kLong, "endless loop"},
       {v1::PHASE_DATA, v1::PROCESS_STATE_SLEEPING, {}, "deadlock of the data loader"},
       {v1::PHASE_DATA, v1::PROCESS_STATE_BLOCKED, {}, "waits for a disk"},
       {v1::PHASE_OPTIMIZER, v1::PROCESS_STATE_UNSPECIFIED, {}, "not known"},
