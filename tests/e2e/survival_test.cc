@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -330,6 +331,23 @@ TEST_F(SurvivalTest, HigherPriority_TakesTheSlotsAndGivesThemBack) {
   const v1::Job job = cluster.WaitUntilEnded(low);
   EXPECT_EQ(job.state(), v1::JOB_STATE_SUCCEEDED);
   EXPECT_EQ(job.attempts(0).cause().code(), v1::CAUSE_CODE_PREEMPTED);
+}
+
+TEST_F(SurvivalTest, DiskOfTheCheckpointsIsFullOrRefusesOrIsSlow_SameResult) {
+  for (const auto& [place, how] :
+       {std::pair("SYNC", "full"), std::pair("RENAME:20", "refused"), std::pair("SYNC", "slow")}) {
+    SCOPED_TRACE(how);
+    Cluster cluster;
+    cluster.StartCoordinator();
+    cluster.StartWorker(2, Dying(cluster, place, how, "0"));
+    const v1::Job job = cluster.WaitUntilEnded(cluster.Submit(Saved(cluster.folder())));
+    ExpectUndisturbed(cluster, job);
+    const bool failed = absl::string_view(how) != "slow";
+    EXPECT_EQ(job.attempts_size(), failed ? 2 : 1);
+    EXPECT_EQ(job.attempts(0).cause().code(),
+              failed ? v1::CAUSE_CODE_RANK_ERROR : v1::CAUSE_CODE_UNSPECIFIED)
+        << job.attempts(0).cause().message();
+  }
 }
 
 TEST_F(SurvivalTest, BadInput_IsNotTriedAgain) {

@@ -3,12 +3,15 @@
 //   TANDEM_DIE_AT    "PHASE_REDUCE:3": on entering that phase with three steps done;
 //                    "RENAME:3": when the checkpoint of step 3 is written and has not got its name yet
 //   TANDEM_DIE_RANK  only on this rank (otherwise on all)
-//   TANDEM_DIE_HOW   "kill" (the default), "stop", "loop" or "sleep"
+//                    "SYNC": when a checkpoint is brought to the disk
+//   TANDEM_DIE_HOW   "kill" (the default), "stop", "loop" or "sleep"; of SYNC and RENAME also the disk's: "full",
+//                    "refused", and "slow", which is always and not once
 //   TANDEM_DIE_ONCE  a file that is made by then: where it is there already, nothing happens
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
@@ -58,17 +61,34 @@ class DyingFileCalls : public FileCalls {
  public:
   explicit DyingFileCalls(std::string place) : place_(std::move(place)) {}
 
+  int Sync(int fd) override {
+    if (place_ == "SYNC" && Variable("TANDEM_DIE_HOW") == "slow") usleep(kSlowMicroseconds);
+    if (place_ == "SYNC" && Refuses()) return -1;
+    return FileCalls::Sync(fd);
+  }
+
   int Rename(const std::string& from, const std::string& to) override {
     int step = -1;
     absl::string_view rest = place_;
     if (absl::ConsumePrefix(&rest, "RENAME:") && absl::SimpleAtoi(rest, &step) &&
         absl::EndsWith(to, absl::StrFormat("/step-%012d.safetensors", step))) {
+      if (Refuses()) return -1;
       ComeToHarm();
     }
     return FileCalls::Rename(from, to);
   }
 
  private:
+  static constexpr useconds_t kSlowMicroseconds = 100'000;
+
+  // As a disk that is full, or does not let itself be written; once.
+  static bool Refuses() {
+    const std::string how = Variable("TANDEM_DIE_HOW");
+    if ((how != "full" && how != "refused") || !IsFirstTime()) return false;
+    errno = how == "full" ? ENOSPC : EROFS;
+    return true;
+  }
+
   const std::string place_;
 };
 
