@@ -400,7 +400,7 @@ TEST_F(DaemonTest, Http_LongListOfJobs_IsServed) {
   worker.Register(1);
   ASSERT_TRUE(worker.Read().has_registered());
   for (int i = 0; i < 3; ++i) {
-    const std::string job = Submit(Spec());
+    const std::string job = Submit(Unforgiving());
     v1::WorkerToCoordinator message;
     v1::RankExited& exited = *message.mutable_rank_exited();
     exited.set_job_id(job);
