@@ -10,8 +10,19 @@
 namespace tandem::ddp {
 namespace {
 
+// Of a logical rank without samples.
+bool IsOnlyAPause(const Tally& tally) { return tally == Tally{.pauses = tally.pauses}; }
+
+Tally WithPauses(Tally tally, uint64_t more) {
+  tally.pauses += more;
+  return tally;
+}
+
 struct AddTallies {
   Tally operator()(const Tally& left, const Tally& right) const {
+    // Nothing is added, for the reason of AddPresent, and nothing mixed into the digest of the samples.
+    if (IsOnlyAPause(left)) return WithPauses(right, left.pauses);
+    if (IsOnlyAPause(right)) return WithPauses(left, right.pauses);
     return {
         .loss_sum = left.loss_sum + right.loss_sum,
         .count = left.count + right.count,

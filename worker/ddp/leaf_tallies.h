@@ -22,7 +22,7 @@ struct Tally {
   // MixKeys(kReceipt, left, right).
   uint64_t samples_digest = 0;
   // Of a step: how many logical ranks are on a rank that has been asked to pause. All ranks see the same
-  // total, so they stop after the same step.
+  // total, so they stop after the same step. A tally of nothing else changes nothing else of the total.
   uint64_t pauses = 0;
 
   friend bool operator==(const Tally&, const Tally&) = default;
@@ -48,8 +48,8 @@ class LeafTallies {
   LeafTallies(Transport& transport ABSL_ATTRIBUTE_LIFETIME_BOUND, uint32_t logical_ranks,
               uint64_t job_hash);
 
-  // `leaves`: this rank's logical ranks in order, absent where the share was empty. `step`: any
-  // number that is the same on every rank. Wait follows before the next Start.
+  // `leaves`: this rank's logical ranks in order, absent (or only a pause) where the share was empty.
+  // `step`: any number that is the same on every rank. Wait follows before the next Start.
   void Start(TallyUse use, uint64_t step, absl::Span<const std::optional<Tally>> leaves);
 
   // The total over all logical ranks; all zero if every one was absent.

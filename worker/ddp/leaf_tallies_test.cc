@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -105,6 +106,29 @@ TEST_F(SamplesDigestTest, OneSampleMoreOrLess_Differs) {
   const auto samples = absl::MakeSpan(samples_);
   EXPECT_NE(DigestOfSamples(samples.first(3)), DigestOfSamples(samples.first(4)));
   EXPECT_NE(DigestOfSamples({}), DigestOfSamples({0}));
+}
+
+TEST(LeafTalliesTest, PausesOfEmptyShares_AreCountedAndChangeNothingElse) {
+  const Leaves absent = {Tally{.loss_sum = -0.0, .count = 1, .samples_digest = 7},
+                         std::nullopt,
+                         std::nullopt,
+                         Tally{.loss_sum = -0.0, .count = 2, .samples_digest = 9},
+                         std::nullopt,
+                         std::nullopt,
+                         std::nullopt,
+                         std::nullopt};
+  Leaves asked = absent;
+  for (const size_t leaf : {2, 6, 7}) asked[leaf] = Tally{.pauses = 1};
+  for (const uint32_t world_size : {1, 2, 3, 8}) {
+    RunRanks(world_size, [&](Transport& transport) {
+      auto without = ReduceShare(transport, absent, 0);
+      const auto total = ReduceShare(transport, asked, 1);
+      ASSERT_TRUE(without.ok() && total.ok());
+      EXPECT_TRUE(std::signbit(total->loss_sum)) << "a zero was added";
+      without->pauses = 3;
+      EXPECT_EQ(*total, *without) << world_size << " ranks";
+    });
+  }
 }
 
 TEST(LeafTalliesTest, AllAbsent_TotalIsZero) {

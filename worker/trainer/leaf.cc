@@ -25,9 +25,12 @@ std::optional<ddp::Tally> TallyOf(const std::optional<data::LoadedShare>& share,
 
 void StartStepTallies(const PassParts& parts, uint64_t step,
                       std::vector<std::optional<ddp::Tally>> tallies) {
-  const bool wanted = parts.pause_wanted;
-  for (std::optional<ddp::Tally>& tally : tallies) {
-    if (tally && wanted) tally->pauses = 1;
+  if (parts.pause_wanted) {
+    for (std::optional<ddp::Tally>& tally : tallies) {
+      // A rank without samples in this step is heard as well; it may never have any.
+      if (!tally) tally.emplace();
+      tally->pauses = 1;
+    }
   }
   parts.tallies.Start(ddp::TallyUse::kStep, step, tallies);
 }
