@@ -140,6 +140,7 @@ TEST_F(ResumeTest, ParametersThatAreNotFinite_AreNeitherSavedNorASuccess) {
   spec::FillDefaults(&spec);
   const RankRecord record = RunJob(TRAINER, spec, 2)[0];
   ASSERT_TRUE(record.failure);
+  EXPECT_EQ(record.failure->code(), v1::CAUSE_CODE_BAD_INPUT) << "it would be the same again";
   EXPECT_THAT(record.failure->message(), HasSubstr("is not finite after step 1"));
   EXPECT_THAT(checkpoint::FindCheckpoint(folder_.path()).status().code(),
               absl::StatusCode::kNotFound);

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <filesystem>
 #include <thread>
 #include <utility>
 
@@ -89,9 +90,26 @@ void TestTrainer::Start(uint32_t master_port) {
   channel_->Send(message).IgnoreError();
 }
 
-void TestTrainer::Kill() { kill(pid_, SIGKILL); }
+void TestTrainer::Pause() {
+  v1::AgentToTrainer message;
+  message.mutable_pause();
+  channel_->Send(message).IgnoreError();
+}
+
+void TestTrainer::Signal(int signal) { kill(pid_, signal); }
+
+void TestTrainer::Kill() { Signal(SIGKILL); }
 
 int TestTrainer::AwaitExit() { return WaitFor(std::exchange(pid_, -1)); }
+
+std::set<pid_t> TestTrainer::Threads() const {
+  std::set<pid_t> threads;
+  const std::string folder = absl::StrCat("/proc/", pid_, "/task");
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    threads.insert(std::stoi(entry.path().filename()));
+  }
+  return threads;
+}
 
 std::string TestTrainer::Output() const { return Contents(output_.get()); }
 
@@ -119,6 +137,7 @@ RankRecord Record(TestTrainer& trainer) {
   RankRecord record;
   for (auto message = trainer.Await(); message.kind_case() != 0; message = trainer.Await()) {
     if (message.has_finished()) record.digest = message.finished().parameter_digest();
+    if (message.has_paused()) record.paused = message.paused().step();
     if (message.has_failure()) record.failure = message.failure();
     if (!message.has_progress()) continue;
     record.messages.push_back(message.progress());
@@ -136,13 +155,16 @@ RankRecord Record(TestTrainer& trainer) {
 }
 
 std::vector<RankRecord> RunJob(const std::string& binary, const v1::JobSpec& spec,
-                               uint32_t world_size) {
+                               uint32_t world_size, const AttemptOptions& attempt) {
   std::vector<std::unique_ptr<TestTrainer>> trainers;
   for (uint32_t rank = 0; rank < world_size; ++rank) {
-    trainers.push_back(std::make_unique<TestTrainer>(binary, PrepareFor(spec, rank, world_size)));
+    v1::Prepare prepare = PrepareFor(spec, rank, world_size);
+    prepare.set_attempt(attempt.number);
+    trainers.push_back(std::make_unique<TestTrainer>(binary, prepare));
   }
   std::vector<v1::Prepared> prepared;
   for (auto& trainer : trainers) prepared.push_back(trainer->Await().prepared());
+  for (const uint32_t rank : attempt.paused_ranks) trainers[rank]->Pause();
   for (auto& trainer : trainers) trainer->Start(prepared[0].master_port());
 
   std::vector<RankRecord> records(world_size);
@@ -154,6 +176,7 @@ std::vector<RankRecord> RunJob(const std::string& binary, const v1::JobSpec& spe
   for (uint32_t rank = 0; rank < world_size; ++rank) {
     records[rank].total_steps = prepared[rank].total_steps();
     records[rank].steps_done = prepared[rank].steps_done();
+    records[rank].receipt = prepared[rank].receipt();
   }
   return records;
 }

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,13 +24,16 @@ class TestTrainer {
 
   v1::TrainerToAgent Await();  // kind not set: the trainer closed its end
   void Start(uint32_t master_port);
+  void Pause();
   void CloseAgentEnd() { channel_.reset(); }
+  void Signal(int signal);
   void Kill();
   // Blocks until the process is gone. Negative: the signal that ended it.
   int AwaitExit();
 
   ProgressPage::Position position() const { return page_.Get(); }
-  std::string Output() const;  // stdout and stderr, so far
+  std::set<pid_t> Threads() const;  // their ids
+  std::string Output() const;       // stdout and stderr, so far
 
  private:
   v1::Prepare prepare_;
@@ -50,10 +54,12 @@ Exited RunProgram(const std::string& binary, const std::vector<std::string>& arg
 struct RankRecord {
   uint64_t total_steps = 0;
   uint64_t steps_done = 0;  // in the checkpoint that it goes on from
+  uint64_t receipt = 0;     // in the same
   std::vector<v1::RankProgress> messages;
   std::vector<std::string> samples;      // serialized StepSample, to compare bits
   std::vector<std::string> evaluations;  // serialized Evaluation
   std::string digest;
+  std::optional<uint64_t> paused;  // the step that it says
   std::optional<v1::RankFailure> failure;
   int exit_code = 0;
   ProgressPage::Position position;
@@ -63,8 +69,14 @@ struct RankRecord {
 v1::Prepare PrepareFor(const v1::JobSpec& spec, uint32_t rank, uint32_t world_size);
 // Reads until the trainer closes its end, and waits for its exit.
 RankRecord Record(TestTrainer& trainer);
+
+struct AttemptOptions {
+  uint32_t number = 1;
+  // They are told before they start, so that it is sure which step is the last: the first one.
+  std::set<uint32_t> paused_ranks = {};
+};
 // Prepares, starts and records all ranks.
 std::vector<RankRecord> RunJob(const std::string& binary, const v1::JobSpec& spec,
-                               uint32_t world_size);
+                               uint32_t world_size, const AttemptOptions& attempt = {});
 
 }  // namespace tandem::trainer
