@@ -76,19 +76,19 @@ int Guarded(const std::string& path, uint32_t attempt, const Change& change) {
 
 }  // namespace
 
-AttemptFence::AttemptFence(const std::string& folder, uint32_t attempt)
-    : folder_(folder), path_(folder + "/.attempt"), attempt_(attempt) {}
+AttemptFence::AttemptFence(const std::string& folder, uint32_t attempt, FileCalls& calls)
+    : folder_(folder), path_(folder + "/.attempt"), attempt_(attempt), calls_(calls) {}
 
 absl::Status AttemptFence::Raise() const {
-  if (absl::Status made = CreateFolders(folder_); !made.ok()) return made;
+  if (absl::Status made = CreateFolders(folder_, calls_); !made.ok()) return made;
   const absl::StatusOr<FileDescriptor> file = Lock(path_);
   if (!file.ok()) return file.status();
   const absl::StatusOr<uint64_t> newest = NumberIn(*file, path_);
   if (!newest.ok()) return newest.status();
-  if (*newest == attempt_) return absl::OkStatus();
   if (absl::Status status = CheckNotNewer(*newest, attempt_); !status.ok()) return status;
   if (ftruncate(file->get(), attempt_) != 0) return ErrorAt(path_, "raise it");
-  if (fsync(file->get()) != 0) return ErrorAt(path_, "write it to the disk");
+  // Also where another rank has raised it: it may have been killed before it came here.
+  if (calls_.Sync(file->get()) != 0) return ErrorAt(path_, "write it to the disk");
   return absl::OkStatus();
 }
 

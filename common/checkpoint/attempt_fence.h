@@ -17,12 +17,12 @@ namespace tandem::checkpoint {
 // Raise has returned nothing of an older attempt comes any more.
 class AttemptFence {
  public:
-  // Nothing is done before the first call.
-  AttemptFence(const std::string& folder, uint32_t attempt);
+  // Nothing is done before the first call. `calls` outlives it.
+  AttemptFence(const std::string& folder, uint32_t attempt, FileCalls& calls = FileCalls::System());
 
   uint32_t attempt() const { return attempt_; }
 
-  // This attempt has begun. Makes the folder where it is missing.
+  // This attempt has begun. Makes the folder where it is missing. On return the number is on the disk.
   //   AlreadyExists  a newer one has begun as well.
   //   others         by errno; the message names the path.
   absl::Status Raise() const;
@@ -36,6 +36,7 @@ class AttemptFence {
   const std::string folder_;
   const std::string path_;
   const uint32_t attempt_;
+  FileCalls& calls_;
 };
 
 // File calls that change a name only while no newer attempt has begun; they fail with EPERM otherwise, and

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "absl/functional/function_ref.h"
+#include "absl/strings/str_cat.h"
 #include "common/checkpoint/attempt_fence.h"
 #include "common/checkpoint/testing_checkpoint.h"
 #include "common/read_file.h"
@@ -133,7 +134,7 @@ TEST_F(CheckpointKillTest, AttemptKilledAroundAnyCall_TheNextOneLoadsAndSaves) {
   for (int moment = 0;; ++moment, attempt += 2) {
     const pid_t child = Fork([&] {
       DeadlyCalls deadly(moment / 2 + 1, moment % 2 == 1);
-      const AttemptFence fence(folder_.path(), attempt);
+      const AttemptFence fence(folder_.path(), attempt, deadly);
       FencedFileCalls calls(fence, deadly);
       CheckpointFolder folder(folder_.path(), calls);
       return fence.Raise().ok() && WriteSample(&folder, 2).ok() && folder.Prune(1, 2).ok();
@@ -149,7 +150,65 @@ TEST_F(CheckpointKillTest, AttemptKilledAroundAnyCall_TheNextOneLoadsAndSaves) {
     if (!killed) break;
     ++deaths;
   }
-  EXPECT_GE(deaths, 8) << "before and after two syncs, a renaming and a removal";
+  EXPECT_GE(deaths, 10) << "before and after three syncs, a renaming and a removal";
+}
+
+// What an older attempt may not do once `next` has raised the fence, and what `next` may.
+void ExpectOnlyTheNextOneSaves(const std::string& path, uint32_t next) {
+  for (const uint32_t attempt : {next - 1, next}) {
+    const AttemptFence fence(path, attempt);
+    FencedFileCalls calls(fence, FileCalls::System());
+    CheckpointFolder folder(path, calls);
+    EXPECT_EQ(WriteSample(&folder, attempt).ok(), attempt == next);
+    EXPECT_EQ(absl::IsAlreadyExists(fence.Check()), attempt != next);
+  }
+  EXPECT_THAT(*CheckpointFolder(path).Steps(), testing::ElementsAre(next));
+}
+
+TEST_F(CheckpointKillTest, KilledAroundAnyCallOfARaise_TheNextAttemptRaisesItAndTheDeadOneIsOut) {
+  int moment = 0;
+  for (bool killed = true; killed; ++moment) {
+    const std::string path = absl::StrCat(place_.path(), "/", moment, "/job");
+    killed = WasKilled(StatusOf(Fork([&] {
+      DeadlyCalls deadly(moment / 2 + 1, moment % 2 == 1);
+      return AttemptFence(path, 1, deadly).Raise().ok();
+    })));
+    ASSERT_TRUE(AttemptFence(path, 2).Raise().ok()) << moment;
+    ExpectOnlyTheNextOneSaves(path, 2);
+  }
+  EXPECT_EQ(moment, 7) << "six deaths around the syncs of two folders and a file, and no death";
+}
+
+// Between the making of the file and its first length.
+TEST_F(CheckpointKillTest, KilledBeforeTheFenceHasANumber_EveryAttemptMayRaiseIt) {
+  WriteText(folder_.path() + "/.attempt", "");
+  EXPECT_TRUE(AttemptFence(folder_.path(), 1).Check().ok());
+  std::filesystem::remove(folder_.FileOf(1));
+  ASSERT_TRUE(AttemptFence(folder_.path(), 2).Raise().ok());
+  ExpectOnlyTheNextOneSaves(folder_.path(), 2);
+}
+
+TEST_F(CheckpointKillTest, KilledAroundAnyRemoval_TheNewestIsThereAndTheNextAttemptTidiesUp) {
+  uint32_t attempt = 1;
+  int moment = 0;
+  for (bool killed = true; killed; ++moment, attempt += 2) {
+    for (const uint64_t step : {1, 2, 3}) ASSERT_TRUE(WriteSample(&folder_, step).ok());
+    for (const char* name : {"/.a.partial", "/.b.partial"})
+      WriteText(folder_.path() + name, "half");
+    killed = WasKilled(StatusOf(Fork([&] {
+      DeadlyCalls deadly(moment / 2 + 1, moment % 2 == 1);
+      const AttemptFence fence(folder_.path(), attempt);
+      FencedFileCalls calls(fence, deadly);
+      return fence.Raise().ok() && CheckpointFolder(folder_.path(), calls).Prune(1, 3).ok();
+    })));
+    EXPECT_EQ(Newest(), 3) << moment;
+    const AttemptFence next(folder_.path(), attempt + 1);
+    FencedFileCalls calls(next, FileCalls::System());
+    ASSERT_TRUE(next.Raise().ok()) << moment;
+    ASSERT_TRUE(CheckpointFolder(folder_.path(), calls).Prune(1, 3).ok()) << moment;
+    EXPECT_EQ(FilesInFolder(), 2) << "the newest, and the fence";
+  }
+  EXPECT_EQ(moment, 9) << "eight deaths around two checkpoints and two leftovers, and no death";
 }
 
 TEST_F(CheckpointKillTest, Control_WrittenInPlaceAndKilled_DoesNotLoad) {

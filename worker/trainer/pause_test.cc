@@ -27,8 +27,8 @@ constexpr uint64_t kSteps = 10;
 
 class PauseTest : public ::testing::Test {
  protected:
-  // 6 steps an epoch, of which the last has samples for the first two logical ranks only. Measured after
-  // every third step, saved at the end.
+  // 6 steps an epoch, of which the last has samples for two of the four logical ranks. Measured after every
+  // third step; saved at the end, if not more often.
   v1::JobSpec Job(uint64_t steps = kSteps, uint64_t save_every = 0) const {
     v1::JobSpec spec = SmallJob();
     spec.clear_epochs();
@@ -72,7 +72,7 @@ uint64_t ReceiptAfter(const std::vector<std::string>& samples) {
 }
 
 // So a pause comes before the first step, in the middle, before a measurement and at the last step; at every
-// world size; told to the first or to the last rank only, which has no samples in step 6.
+// world size; told to the first or to the last rank only. In step 6 that one has no samples.
 TEST_F(PauseTest, OneRankAskedInEveryStep_EachAttemptDoesOneStepAndAllAreAsNeverPaused) {
   const RankRecord whole = Undisturbed(Job());
   std::vector<std::string> samples, evaluations;
