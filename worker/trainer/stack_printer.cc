@@ -24,9 +24,12 @@ namespace {
 constexpr int kMaxFrames = 64;
 // PrintOwnStack and the handler.
 constexpr int kOwnFrames = 2;
-constexpr int kWaitMilliseconds = 50;
+// For a thread to begin. Threads of drivers may never: all of those together have to fit into the patience
+// of the agent.
+constexpr int kWaitMilliseconds = 200;
 
-// The thread that is to print now; it sets it back to 0 when it has.
+// The thread that is asked to print; kTaken while it does; 0 when it has.
+constexpr pid_t kTaken = -1;
 std::atomic<pid_t> turn{0};
 std::atomic<bool> printing{false};
 
@@ -74,8 +77,14 @@ void AskToPrint(pid_t thread) {
     turn = 0;
     return;
   }
-  for (int waited = 0; turn != 0 && waited < kWaitMilliseconds; ++waited) Sleep(1);
-  if (turn.exchange(0) == 0) return;
+  for (int waited = 0; turn == thread && waited < kWaitMilliseconds; ++waited) Sleep(1);
+  pid_t silent = thread;
+  if (!turn.compare_exchange_strong(silent, 0)) {
+    // It has begun, and may look for names in a large library for a while. Two that print at once could
+    // not be read.
+    while (turn != 0) Sleep(1);
+    return;
+  }
   Write("thread ");
   WriteNumber(static_cast<uint64_t>(thread));
   Write(": does not answer\n");
@@ -111,16 +120,17 @@ void AskTheOtherThreads() {
 void OnSignal(int, siginfo_t* info, void*) {
   const int saved = errno;
   pid_t self = ThreadId();
-  if (turn == self) {
+  if (turn.compare_exchange_strong(self, kTaken)) {
     PrintOwnStack();
-    turn.compare_exchange_strong(self, 0);
+    turn = 0;
   } else if (info->si_code != SI_TKILL && !printing.exchange(true)) {
     Write("\n");
     PrintOwnStack();
     AskTheOtherThreads();
     Write(kEndOfStacks);
-    Write("\n");
+    // Before the line is whole: who has read it may ask again at once.
     printing = false;
+    Write("\n");
   }
   errno = saved;
 }

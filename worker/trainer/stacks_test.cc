@@ -4,7 +4,10 @@
 #include <string>
 
 #include "absl/functional/function_ref.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/print_stacks.h"
@@ -16,9 +19,7 @@
 namespace tandem::trainer {
 namespace {
 
-using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 bool Eventually(absl::FunctionRef<bool()> condition) {
   const absl::Time deadline = absl::Now() + absl::Seconds(30);
@@ -46,10 +47,21 @@ std::string StacksOf(TestTrainer& trainer) {
   return printed();
 }
 
+int LinesThatBeginWith(const std::string& beginning, const std::string& text) {
+  int lines = 0;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    if (absl::StartsWith(line, beginning)) ++lines;
+  }
+  return lines;
+}
+
+// On a busy machine one may not answer in time; it is named then, too.
 void ExpectEveryThread(const std::set<pid_t>& threads, const std::string& stacks) {
   EXPECT_GE(threads.size(), 2u);
-  for (const pid_t thread : threads)
-    EXPECT_THAT(stacks, HasSubstr(absl::StrCat("thread ", thread, ":")));
+  for (const pid_t thread : threads) {
+    const std::string entry = absl::StrCat("thread ", thread, ":");
+    EXPECT_EQ(LinesThatBeginWith(entry, stacks), 1) << entry << " in " << stacks;
+  }
 }
 
 void StartAlone(TestTrainer& trainer) { trainer.Start(trainer.Await().prepared().master_port()); }
@@ -60,6 +72,8 @@ TEST_P(StuckTrainer, Asked_PrintsWhereEveryThreadIsAndStaysThere) {
   setenv("TANDEM_DIE_AT", "PHASE_FORWARD:2", 1);
   setenv("TANDEM_DIE_HOW", GetParam(), 1);
   TestTrainer trainer(DYING_TRAINER, PrepareFor(EndlessJob(), 0, 1));
+  unsetenv("TANDEM_DIE_AT");
+  unsetenv("TANDEM_DIE_HOW");
   StartAlone(trainer);
   const auto is_stuck = [&] {
     const ProgressPage::Position position = trainer.position();
@@ -69,10 +83,15 @@ TEST_P(StuckTrainer, Asked_PrintsWhereEveryThreadIsAndStaysThere) {
   const std::string stacks = StacksOf(trainer);
   ExpectEveryThread(trainer.Threads(), stacks);
   EXPECT_THAT(stacks, HasSubstr("TrainingLoop::")) << "the stack of the thread that trains";
-  EXPECT_THAT(stacks, HasSubstr("AgentLink::")) << "that of one that waits in the system";
   EXPECT_TRUE(is_stuck());
   // A second time is as good as the first.
-  ExpectEveryThread(trainer.Threads(), StacksOf(trainer));
+  const auto again = [&] {
+    const std::string more = StacksOf(trainer);
+    ExpectEveryThread(trainer.Threads(), more);
+    return more;
+  };
+  // That of a thread that waits in the system.
+  EXPECT_TRUE(Eventually([&] { return absl::StrContains(again(), "AgentLink::"); }));
 }
 
 INSTANTIATE_TEST_SUITE_P(How, StuckTrainer, ::testing::Values("loop", "sleep"),

@@ -17,7 +17,12 @@
 namespace tandem::trainer {
 namespace {
 
-FileDescriptor NewOutputFile() { return FileDescriptor(memfd_create("output", MFD_CLOEXEC)); }
+// Appended to: of two threads that write at once, neither overwrites the other.
+FileDescriptor NewOutputFile() {
+  FileDescriptor file(memfd_create("output", MFD_CLOEXEC));
+  fcntl(file.get(), F_SETFL, O_APPEND);
+  return file;
+}
 
 void Inherit(int fd) { fcntl(fd, F_SETFD, 0); }
 
