@@ -8,6 +8,7 @@
 #include "client/job_text.h"
 #include "common/proto_time.h"
 #include "common/spec/yaml_writer.h"
+#include "common/world_size_bounds.h"
 
 namespace tandem::client {
 namespace {
@@ -52,10 +53,7 @@ std::string ReceiptText(const v1::Receipt& receipt) {
 
 // "2", or "2 (1 to 4)" of a job that takes what there is.
 std::string WorldSizeText(const v1::Job& job) {
-  const bool resized = job.resized_max() > 0;
-  const uint32_t max = resized ? job.resized_max() : job.spec().workers();
-  const uint32_t min =
-      resized ? job.resized_min() : (job.spec().has_min_workers() ? job.spec().min_workers() : max);
+  const auto [min, max] = BoundsOf(job);
   const std::string now = absl::StrCat(job.world_size());
   if (min != max) return absl::StrCat(now, " (", min, " to ", max, ")");
   return max == job.world_size() || max == 0 ? now : absl::StrCat(now, " (", max, " wanted)");

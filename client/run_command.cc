@@ -13,6 +13,7 @@
 #include "client/resume_option.h"
 #include "client/spec_options.h"
 #include "common/spec/spec.h"
+#include "common/world_size_bounds.h"
 
 namespace tandem::client {
 namespace {
@@ -33,8 +34,7 @@ absl::Status FitToSlots(uint32_t slots, Console* console, v1::JobSpec* spec) {
                                    ": logical_ranks is ", most));
     }
   }
-  const uint32_t fewest = spec->has_min_workers() ? spec->min_workers() : spec->workers();
-  if (fewest <= slots) return spec::Validate(*spec);
+  if (BoundsOf(*spec).min <= slots) return spec::Validate(*spec);
   return absl::InvalidArgumentError(
       absl::StrCat("workers: ", spec->workers(), " do not fit on --local ", slots,
                    ": each needs a slot (--workers ", slots, " trains on fewer)"));

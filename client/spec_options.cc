@@ -9,6 +9,15 @@
 #include "common/spec/spec_file.h"
 
 namespace tandem::client {
+namespace {
+
+std::string RangeAsYaml(const std::string& text) {
+  const std::pair<std::string, std::string> ends = absl::StrSplit(text, absl::MaxSplits('-', 1));
+  if (!absl::StrContains(text, '-')) return text;
+  return absl::StrCat("{min: ", ends.first, ", max: ", ends.second, "}");
+}
+
+}  // namespace
 
 void SpecOptions::AddTo(CLI::App* command) {
   AddWithoutWorkersTo(command);
@@ -26,12 +35,6 @@ void SpecOptions::AddWithoutWorkersTo(CLI::App* command) {
                    "Any other key, as in optimizer.adamw.lr=0.01; may be repeated")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-}
-
-std::string RangeAsYaml(const std::string& text) {
-  const std::pair<std::string, std::string> ends = absl::StrSplit(text, absl::MaxSplits('-', 1));
-  if (!absl::StrContains(text, '-')) return text;
-  return absl::StrCat("{min: ", ends.first, ", max: ", ends.second, "}");
 }
 
 absl::StatusOr<v1::JobSpec> SpecOptions::Load() const {

@@ -45,10 +45,17 @@ absl::StatusOr<FileDescriptor> Lock(const std::string& path) {
   return file;
 }
 
-absl::StatusOr<uint64_t> NumberIn(const FileDescriptor& file, const std::string& path) {
+struct LockedFence {
+  FileDescriptor file;
+  uint64_t newest = 0;
+};
+
+absl::StatusOr<LockedFence> LockAndRead(const std::string& path) {
+  absl::StatusOr<FileDescriptor> file = Lock(path);
+  if (!file.ok()) return file.status();
   struct stat info;
-  if (fstat(file.get(), &info) != 0) return ErrorAt(path, "read its length");
-  return static_cast<uint64_t>(info.st_size);
+  if (fstat(file->get(), &info) != 0) return ErrorAt(path, "read its length");
+  return LockedFence{*std::move(file), static_cast<uint64_t>(info.st_size)};
 }
 
 absl::Status CheckNotNewer(uint64_t newest, uint32_t attempt) {
@@ -62,14 +69,12 @@ absl::Status CheckNotNewer(uint64_t newest, uint32_t attempt) {
 // Runs `change` under the lock, if this attempt may still change something.
 template <typename Change>
 int Guarded(const std::string& path, uint32_t attempt, const Change& change) {
-  const absl::StatusOr<FileDescriptor> file = Lock(path);
-  const absl::StatusOr<uint64_t> newest =
-      file.ok() ? NumberIn(*file, path) : absl::StatusOr<uint64_t>(file.status());
-  if (!newest.ok()) {
+  const absl::StatusOr<LockedFence> fence = LockAndRead(path);
+  if (!fence.ok()) {
     errno = EBUSY;  // AttemptFence::Check says what it is.
     return -1;
   }
-  if (*newest <= attempt) return change();
+  if (fence->newest <= attempt) return change();
   errno = EPERM;
   return -1;
 }
@@ -81,22 +86,18 @@ AttemptFence::AttemptFence(const std::string& folder, uint32_t attempt, FileCall
 
 absl::Status AttemptFence::Raise() const {
   if (absl::Status made = CreateFolders(folder_, calls_); !made.ok()) return made;
-  const absl::StatusOr<FileDescriptor> file = Lock(path_);
-  if (!file.ok()) return file.status();
-  const absl::StatusOr<uint64_t> newest = NumberIn(*file, path_);
-  if (!newest.ok()) return newest.status();
-  if (absl::Status status = CheckNotNewer(*newest, attempt_); !status.ok()) return status;
-  if (ftruncate(file->get(), attempt_) != 0) return ErrorAt(path_, "raise it");
+  const absl::StatusOr<LockedFence> fence = LockAndRead(path_);
+  if (!fence.ok()) return fence.status();
+  if (absl::Status status = CheckNotNewer(fence->newest, attempt_); !status.ok()) return status;
+  if (ftruncate(fence->file.get(), attempt_) != 0) return ErrorAt(path_, "raise it");
   // Also where another rank has raised it: it may have been killed before it came here.
-  if (calls_.Sync(file->get()) != 0) return ErrorAt(path_, "write it to the disk");
+  if (calls_.Sync(fence->file.get()) != 0) return ErrorAt(path_, "write it to the disk");
   return absl::OkStatus();
 }
 
 absl::Status AttemptFence::Check() const {
-  const absl::StatusOr<FileDescriptor> file = Lock(path_);
-  if (!file.ok()) return file.status();
-  const absl::StatusOr<uint64_t> newest = NumberIn(*file, path_);
-  return newest.ok() ? CheckNotNewer(*newest, attempt_) : newest.status();
+  const absl::StatusOr<LockedFence> fence = LockAndRead(path_);
+  return fence.ok() ? CheckNotNewer(fence->newest, attempt_) : fence.status();
 }
 
 int FencedFileCalls::Rename(const std::string& from, const std::string& to) {

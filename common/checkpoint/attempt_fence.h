@@ -20,8 +20,6 @@ class AttemptFence {
   // Nothing is done before the first call. `calls` outlives it.
   AttemptFence(const std::string& folder, uint32_t attempt, FileCalls& calls = FileCalls::System());
 
-  uint32_t attempt() const { return attempt_; }
-
   // This attempt has begun. Makes the folder where it is missing. On return the number is on the disk.
   //   AlreadyExists  a newer one has begun as well.
   //   others         by errno; the message names the path.

@@ -123,9 +123,8 @@ void Attempt::SetFinished(Rank rank, const std::string& digest) {
 }
 
 bool Attempt::IsWindingUp() const {
-  return std::any_of(ranks_.begin(), ranks_.end(), [](const RankState& rank) {
-    return rank.record.gone() || rank.record.has_digest() || rank.record.has_paused_at();
-  });
+  return std::any_of(ranks_.begin(), ranks_.end(),
+                     [](const RankState& rank) { return rank.IsWindingUp(); });
 }
 
 bool Attempt::AllFinished() const {
@@ -153,10 +152,7 @@ void Attempt::SetGone(Rank rank) {
 void Attempt::WatchForHangs(std::optional<absl::Duration> timeout, Moment now) {
   hang_watch_.emplace(static_cast<uint32_t>(ranks_.size()), timeout, now);
   for (uint32_t rank = 0; rank < ranks_.size(); ++rank) {
-    const v1::RankRecord& record = ranks_[rank].record;
-    if (record.gone() || record.has_digest() || record.has_paused_at()) {
-      hang_watch_->Forget(Rank(rank));
-    }
+    if (ranks_[rank].IsWindingUp()) hang_watch_->Forget(Rank(rank));
   }
 }
 

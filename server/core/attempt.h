@@ -95,6 +95,8 @@ class Attempt {
 
   void SetPaused(Rank rank, uint64_t step);
   bool Paused(Rank rank) const { return ranks_[rank.value()].record.has_paused_at(); }
+  // Nothing is left for it to do but to exit.
+  bool Done(Rank rank) const { return Finished(rank) || Paused(rank); }
 
   // It has said itself why it ends.
   void SetExplained(Rank rank) { ranks_[rank.value()].record.set_explained(true); }
@@ -111,6 +113,10 @@ class Attempt {
     WorkerName worker;
     std::optional<v1::Prepared> prepared;
     v1::RankRecord record;
+
+    bool IsWindingUp() const {
+      return record.gone() || record.has_digest() || record.has_paused_at();
+    }
   };
 
   void WatchForHangs(std::optional<absl::Duration> timeout, Moment now);

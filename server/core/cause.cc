@@ -1,25 +1,14 @@
 #include "server/core/cause.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <string>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "server/core/join_few.h"
 
 namespace tandem::core {
 namespace {
-
-constexpr size_t kNamedRanks = 3;
-
-std::string Where(uint64_t step, v1::Phase phase) {
-  std::string name = v1::Phase_Name(phase);
-  if (name.empty() || phase == v1::PHASE_UNSPECIFIED) return absl::StrCat("at step ", step);
-  return absl::StrCat("at step ", step, " (",
-                      absl::AsciiStrToLower(absl::StripPrefix(name, "PHASE_")), ")");
-}
 
 v1::Cause CauseOf(v1::CauseCode code, const v1::RankStatus& rank, std::string message) {
   v1::Cause cause;
@@ -51,6 +40,13 @@ std::string HowItEnded(const v1::RankExited& exit) {
 }
 
 }  // namespace
+
+std::string Where(uint64_t step, v1::Phase phase) {
+  const std::string& name = v1::Phase_Name(phase);
+  if (name.empty() || phase == v1::PHASE_UNSPECIFIED) return absl::StrCat("at step ", step);
+  return absl::StrCat("at step ", step, " (",
+                      absl::AsciiStrToLower(absl::StripPrefix(name, "PHASE_")), ")");
+}
 
 bool MayHeal(v1::CauseCode code) {
   return code != v1::CAUSE_CODE_BAD_INPUT && code != v1::CAUSE_CODE_DIGEST_MISMATCH;
@@ -107,18 +103,12 @@ v1::Cause BeginsElsewhere(const v1::RankStatus& rank, uint64_t steps_done,
 
 v1::Cause PrepareTimedOut(const std::vector<const v1::RankStatus*>& missing, int world_size,
                           absl::Duration waited) {
-  std::vector<std::string> names;
-  for (const v1::RankStatus* rank : missing) {
-    if (names.size() == kNamedRanks) break;
-    names.push_back(absl::StrCat("rank ", rank->rank(), " of ", world_size, " is missing (worker ",
-                                 rank->worker(), ")"));
-  }
-  std::string message = absl::StrJoin(names, ", ");
-  if (missing.size() > kNamedRanks) {
-    absl::StrAppend(&message, " and ", missing.size() - kNamedRanks, " more");
-  }
-  absl::StrAppend(&message, ": not ready after ", absl::FormatDuration(waited));
-  return CauseOf(v1::CAUSE_CODE_PREPARE_TIMEOUT, *missing.front(), std::move(message));
+  const std::string names = JoinFew(missing, [world_size](const v1::RankStatus* rank) {
+    return absl::StrCat("rank ", rank->rank(), " of ", world_size, " is missing (worker ",
+                        rank->worker(), ")");
+  });
+  return CauseOf(v1::CAUSE_CODE_PREPARE_TIMEOUT, *missing.front(),
+                 absl::StrCat(names, ": not ready after ", absl::FormatDuration(waited)));
 }
 
 v1::Cause DigestsDiffer(const v1::RankStatus& rank) {

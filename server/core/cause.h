@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -15,6 +17,9 @@ namespace tandem::core {
 
 // Whether another attempt may end better. What is wrong with the job itself stays wrong.
 bool MayHeal(v1::CauseCode code);
+
+// "at step 7 (reduce)"; without the phase where that is not known.
+std::string Where(uint64_t step, v1::Phase phase);
 
 // `rank` said so itself. A code that a rank has no business with counts as RANK_ERROR.
 v1::Cause FailureReported(const v1::RankStatus& rank, const v1::RankFailure& failure);

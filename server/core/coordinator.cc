@@ -8,6 +8,17 @@
 #include "common/proto_time.h"
 
 namespace tandem::core {
+namespace {
+
+absl::Status NoSuchJob(const JobId& id) {
+  return absl::NotFoundError(absl::StrCat("there is no job ", id.value()));
+}
+
+absl::Status HasEnded(const JobId& id) {
+  return absl::FailedPreconditionError(absl::StrCat("job ", id.value(), " has already ended"));
+}
+
+}  // namespace
 
 Effects Coordinator::Restore(std::vector<v1::JobRecord> records,
                              const std::vector<WorkerName>& draining, Moment now) {
@@ -21,8 +32,8 @@ Effects Coordinator::Restore(std::vector<v1::JobRecord> records,
   std::stable_sort(ended.begin(), ended.end(), [](const v1::Job* a, const v1::Job* b) {
     return FromProto(a->ended_at()) < FromProto(b->ended_at());
   });
-  ended_
-      .clear();  // Of those that have only now been found to have ended there may be some already.
+  // Of those that have only now been found to have ended there may be some already.
+  ended_.clear();
   for (const v1::Job* job : ended) ended_.emplace_back(job->id());
   ForgetOldJobs();
   schedule_due_ = true;
@@ -68,7 +79,7 @@ void Coordinator::Resume(v1::JobRecord record) {
 void Coordinator::Adopt(Job& job, Attempt attempt) {
   Run& run = runs_.emplace(job.id(), Run{job, std::move(attempt)}).first->second;
   for (const Rank rank : run.attempt.Present()) {
-    const v1::RankStatus& status = job.view().ranks(static_cast<int>(rank.value()));
+    const v1::RankStatus& status = job.status(rank);
     cluster_.Expect(WorkerName(status.worker()), run.attempt.incarnation(rank), status.slot(),
                     {job.id(), job.attempt(), rank}, now_);
   }
@@ -91,13 +102,18 @@ void Coordinator::ForgetOldJobs() {
   while (ended_.size() > options_.kept_jobs) {
     const JobId id = ended_.front();
     ended_.pop_front();
-    const uint64_t sequence = sequences_.at(id);
-    request_ids_.erase(jobs_.at(sequence).request_id());
-    sequences_.erase(id);
-    jobs_.erase(sequence);
-    changed_.erase(id);
+    Forget(*Find(id));
     effects_.push_back(ForgetJob{id});
   }
+}
+
+void Coordinator::Forget(const Job& job) {
+  const uint64_t sequence = job.sequence();
+  request_ids_.erase(job.request_id());
+  queue_.erase(sequence);
+  sequences_.erase(job.id());
+  changed_.erase(job.id());
+  jobs_.erase(sequence);
 }
 
 void Coordinator::On(const JobSubmitted& event) {
@@ -106,13 +122,7 @@ void Coordinator::On(const JobSubmitted& event) {
 }
 
 void Coordinator::On(const JobWithdrawn& event) {
-  const Job* job = Find(event.id);
-  if (job == nullptr) return;
-  const uint64_t sequence = job->sequence();
-  request_ids_.erase(job->request_id());
-  queue_.erase(sequence);
-  sequences_.erase(event.id);
-  jobs_.erase(sequence);
+  if (const Job* job = Find(event.id)) Forget(*job);
 }
 
 void Coordinator::On(const CancelRequested& event) {
@@ -187,7 +197,7 @@ std::vector<v1::Worker> Coordinator::Workers() const {
 
 absl::Status Coordinator::CheckResize(const JobId& id, uint32_t min, uint32_t max) const {
   const Job* job = Find(id);
-  if (job == nullptr) return absl::NotFoundError(absl::StrCat("there is no job ", id.value()));
+  if (job == nullptr) return NoSuchJob(id);
   const uint32_t logical_ranks = job->view().logical_ranks();
   if (min < 1 || min > max || max > logical_ranks) {
     return absl::InvalidArgumentError(
@@ -195,9 +205,7 @@ absl::Status Coordinator::CheckResize(const JobId& id, uint32_t min, uint32_t ma
                      " workers, one for each of its logical ranks; ", min,
                      min == max ? std::string() : absl::StrCat(" to ", max), " was asked for"));
   }
-  if (job->ended()) {
-    return absl::FailedPreconditionError(absl::StrCat("job ", id.value(), " has already ended"));
-  }
+  if (job->ended()) return HasEnded(id);
   if (job->SavesCheckpoints() || job->state() == v1::JOB_STATE_QUEUED) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
       "job ", id.value(),
@@ -211,9 +219,8 @@ absl::Status Coordinator::CheckDrain(const WorkerName& name) const {
 
 absl::Status Coordinator::CheckCancel(const JobId& id) const {
   const Job* job = Find(id);
-  if (job == nullptr) return absl::NotFoundError(absl::StrCat("there is no job ", id.value()));
-  if (!job->ended()) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat("job ", id.value(), " has already ended"));
+  if (job == nullptr) return NoSuchJob(id);
+  return job->ended() ? HasEnded(id) : absl::OkStatus();
 }
 
 void Coordinator::Persist(const Job& job) {

@@ -86,6 +86,8 @@ class Coordinator {
   void Adopt(Job& job, Attempt attempt);
   void NoteEnd(const Job& job);
   void ForgetOldJobs();
+  // `job` is gone after it.
+  void Forget(const Job& job);
   Effects TakeEffects();
 
   // Scheduling: coordinator_schedule.cc

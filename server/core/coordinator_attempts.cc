@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "common/proto_time.h"
 #include "server/core/cause.h"
 #include "server/core/coordinator.h"
 

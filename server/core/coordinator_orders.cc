@@ -31,7 +31,7 @@ void Coordinator::SendPrepare(const Run& run, const WorkerName& worker) {
   for (const Rank rank : run.attempt.PresentOn(worker)) {
     v1::RankPlacement& placement = *prepare.add_ranks();
     placement.set_rank(rank.value());
-    placement.set_slot(run.job.view().ranks(static_cast<int>(rank.value())).slot());
+    placement.set_slot(run.job.status(rank).slot());
   }
   Send(worker, std::move(message));
 }

@@ -18,10 +18,6 @@ bool IsPort(uint32_t number) {
   return number > 0 && number <= std::numeric_limits<uint16_t>::max();
 }
 
-const v1::RankStatus& StatusOf(const Job& job, Rank rank) {
-  return job.view().ranks(static_cast<int>(rank.value()));
-}
-
 // Of a rank that has finished or paused. Its agent may have had to force it.
 bool EndedAsItShould(const v1::RankExited& exit) {
   const bool clean = exit.exit_code() == 0 && exit.signal() == 0;
@@ -69,14 +65,14 @@ void Coordinator::OnPrepared(const WorkerName& worker, const v1::RankPrepared& p
   run->job.SetProcess(rank, prepared.pid());
   Changed(run->job);
   if (rank == Rank(0) && !IsPort(prepared.prepared().master_port())) {
-    return Fail(*run, NoMasterPort(StatusOf(run->job, rank)));
+    return Fail(*run, NoMasterPort(run->job.status(rank)));
   }
   run->attempt.SetPrepared(rank, prepared.prepared());
   if (!run->attempt.AllPrepared()) return;
   if (const auto other = run->attempt.BeginningElsewhere()) {
-    return Fail(*run, BeginsElsewhere(StatusOf(run->job, *other),
-                                      run->attempt.prepared(*other).steps_done(),
-                                      run->attempt.prepared(Rank(0)).steps_done()));
+    return Fail(*run,
+                BeginsElsewhere(run->job.status(*other), run->attempt.prepared(*other).steps_done(),
+                                run->attempt.prepared(Rank(0)).steps_done()));
   }
   StartTraining(*run);
 }
@@ -113,7 +109,7 @@ void Coordinator::OnFinished(Run& run, Rank rank, const v1::RankFinished& finish
   Persist(run.job);
   if (!run.attempt.Trains() || !run.attempt.AllFinished()) return;
   if (const auto deviating = run.attempt.Deviating()) {
-    Fail(run, DigestsDiffer(StatusOf(run.job, *deviating)));
+    Fail(run, DigestsDiffer(run.job.status(*deviating)));
   }
 }
 
@@ -131,7 +127,7 @@ void Coordinator::OnLog(const v1::RankLog& log) {
 
 void Coordinator::OnFailure(Run& run, Rank rank, const v1::RankFailure& failure) {
   run.attempt.SetExplained(rank);
-  Fail(run, FailureReported(StatusOf(run.job, rank), failure));
+  Fail(run, FailureReported(run.job.status(rank), failure));
 }
 
 void Coordinator::OnExited(const WorkerName& worker, const v1::RankExited& exit) {
@@ -152,15 +148,14 @@ void Coordinator::OnExited(const WorkerName& worker, const v1::RankExited& exit)
 
 void Coordinator::JudgeExit(Run& run, const v1::RankExited& exit) {
   const Rank rank(exit.rank());
-  const bool done = run.attempt.Finished(rank) || run.attempt.Paused(rank);
-  if (done && EndedAsItShould(exit)) return;
+  if (run.attempt.Done(rank) && EndedAsItShould(exit)) return;
   // The agent itself goes away: that is nobody's order and no error of the rank.
   const bool agent_leaves = exit.failure().code() == v1::CAUSE_CODE_WORKER_LOST;
   if (exit.has_failure() && !agent_leaves) return OnFailure(run, rank, exit.failure());
   if (run.attempt.Explained(rank)) return;
   if (!exit.aborted() && !agent_leaves) return Fail(run, RankDied(exit));
   if (agent_leaves || run.attempt.state() != Attempt::State::kEnding) {
-    Fail(run, RankStopped(StatusOf(run.job, rank), exit));
+    Fail(run, RankStopped(run.job.status(rank), exit));
   }
 }
 

@@ -37,7 +37,7 @@ Holding Coordinator::HoldingOf(const Run& run) const {
                   .can_pause = trains && run.job.SavesCheckpoints() && AllConnected(run),
                   .ending = ends};
   for (const Rank rank : run.attempt.Present()) {
-    ++holding.slots[WorkerName(run.job.view().ranks(static_cast<int>(rank.value())).worker())];
+    ++holding.slots[WorkerName(run.job.status(rank).worker())];
   }
   return holding;
 }

@@ -85,7 +85,7 @@ void Coordinator::TakeUp(Run& run, const v1::Register& registration) {
     }
   }
   for (const Rank rank : run.attempt.PresentOn(name)) {
-    const v1::RankStatus& status = run.job.view().ranks(static_cast<int>(rank.value()));
+    const v1::RankStatus& status = run.job.status(rank);
     if (HangWatch* watch = run.attempt.hang_watch()) watch->Excuse(rank, now_);
     if (running.contains(rank)) continue;
     if (run.attempt.state() == Attempt::State::kPreparing) {  // It has not heard of it yet.
@@ -140,10 +140,10 @@ void Coordinator::LoseWorker(const WorkerName& name, absl::string_view why) {
 }
 
 void Coordinator::LoseRank(Run& run, Rank rank, absl::string_view why) {
-  const bool done = run.attempt.Finished(rank) || run.attempt.Paused(rank);
+  const bool done = run.attempt.Done(rank);
   run.attempt.SetGone(rank);
   if (done) return Persist(run.job);
-  Fail(run, WorkerLost(run.job.view().ranks(static_cast<int>(rank.value())), why));
+  Fail(run, WorkerLost(run.job.status(rank), why));
 }
 
 void Coordinator::LoseSilentWorkers() {

@@ -4,22 +4,16 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/strip.h"
 #include "common/proto_time.h"
+#include "server/core/cause.h"
+#include "server/core/join_few.h"
 
 namespace tandem::core {
 namespace {
 
-constexpr size_t kNamedRanks = 3;
 // Of the time that it did not move: what a process uses whose threads compute while its first one waits.
 constexpr double kBusy = 0.5;
-
-std::string NameOf(v1::Phase phase) {
-  return absl::AsciiStrToLower(absl::StripPrefix(v1::Phase_Name(phase), "PHASE_"));
-}
 
 bool IsSlow(v1::Phase phase) {
   return phase == v1::PHASE_EVALUATE || phase == v1::PHASE_CHECKPOINT;
@@ -27,18 +21,6 @@ bool IsSlow(v1::Phase phase) {
 
 bool IsStuckInTheKernel(v1::ProcessState state) {
   return state == v1::PROCESS_STATE_STOPPED || state == v1::PROCESS_STATE_BLOCKED;
-}
-
-std::string Names(const std::vector<uint32_t>& ranks) {
-  std::vector<std::string> names;
-  for (const uint32_t rank : ranks) {
-    if (names.size() == kNamedRanks) break;
-    names.push_back(absl::StrCat("rank ", rank));
-  }
-  std::string text = absl::StrJoin(names, ", ");
-  if (ranks.size() > kNamedRanks)
-    absl::StrAppend(&text, " and ", ranks.size() - kNamedRanks, " more");
-  return text;
 }
 
 std::string WhileItSleeps(v1::Phase phase) {
@@ -168,14 +150,14 @@ std::optional<v1::Cause> HangWatch::Check(Moment now) const {
   cause.set_rank(*hung);
   cause.set_step(state.position.step());
   cause.set_phase(state.position.phase());
-  std::string message =
-      absl::StrCat("rank ", *hung, " of ", ranks_.size(), " has not moved for ",
-                   absl::FormatDuration(still), " at step ", state.position.step(), " (",
-                   NameOf(state.position.phase()), "): ", WhatItDoes(state, now));
+  std::string message = absl::StrCat(
+      "rank ", *hung, " of ", ranks_.size(), " has not moved for ", absl::FormatDuration(still),
+      " ", Where(state.position.step(), state.position.phase()), ": ", WhatItDoes(state, now));
   const std::vector<uint32_t> waiting = Waiting(*hung);
   if (!waiting.empty()) {
-    absl::StrAppend(&message, "; ", Names(waiting), waiting.size() == 1 ? " waits" : " wait",
-                    " for it");
+    const std::string names =
+        JoinFew(waiting, [](uint32_t rank) { return absl::StrCat("rank ", rank); });
+    absl::StrAppend(&message, "; ", names, waiting.size() == 1 ? " waits" : " wait", " for it");
   }
   cause.set_message(std::move(message));
   return cause;

@@ -7,7 +7,6 @@
 #include "common/logical_ranks.h"
 #include "common/proto_time.h"
 #include "common/spec/equivalence_level.h"
-#include "server/core/cause.h"
 
 namespace tandem::core {
 namespace {

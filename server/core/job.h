@@ -50,6 +50,10 @@ class Job {
 
   // What clients see.
   const v1::Job& view() const { return view_; }
+  // Of a rank of the present attempt.
+  const v1::RankStatus& status(Rank rank) const {
+    return view_.ranks(static_cast<int>(rank.value()));
+  }
   v1::JobRecord Record() const;
   JobId id() const { return JobId(view_.id()); }
   uint64_t sequence() const { return sequence_; }
@@ -79,8 +83,6 @@ class Job {
 
   // Within these bounds is its world size from now on.
   void SetBounds(uint32_t min, uint32_t max);
-  uint32_t min_workers() const;
-  uint32_t max_workers() const;
   // A pause costs it next to nothing.
   bool SavesCheckpoints() const { return view_.spec().has_checkpoint(); }
   // What the scheduler has to know while it is QUEUED.

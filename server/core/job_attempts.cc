@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
 #include "common/proto_time.h"
+#include "common/world_size_bounds.h"
 #include "server/core/cause.h"
 #include "server/core/job.h"
 
@@ -92,20 +92,12 @@ void Job::SetBounds(uint32_t min, uint32_t max) {
   view_.set_resized_max(max);
 }
 
-uint32_t Job::max_workers() const {
-  return view_.resized_max() > 0 ? view_.resized_max() : view_.spec().workers();
-}
-
-uint32_t Job::min_workers() const {
-  if (view_.resized_min() > 0) return view_.resized_min();
-  return view_.spec().has_min_workers() ? view_.spec().min_workers() : view_.spec().workers();
-}
-
 Demand Job::demand() const {
+  const WorldSizeBounds bounds = BoundsOf(view_);
   return {.job = id(),
           .precedence = {view_.spec().priority(), sequence_},
-          .min = min_workers(),
-          .max = max_workers(),
+          .min = bounds.min,
+          .max = bounds.max,
           .queued = queued_,
           .resumes = resumes_,
           .not_before = not_before_};

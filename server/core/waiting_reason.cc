@@ -1,14 +1,10 @@
 #include "server/core/waiting_reason.h"
 
-#include <cstddef>
-
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "server/core/join_few.h"
 
 namespace tandem::core {
 namespace {
-
-constexpr size_t kNamedJobs = 3;
 
 std::string Needs(const Demand& demand) {
   return absl::StrCat("needs ", demand.min < demand.max ? "at least " : "", demand.min,
@@ -44,12 +40,7 @@ std::string RestartsIn(absl::Duration time) {
 }
 
 std::string FewNames(const std::vector<JobId>& jobs) {
-  const size_t named = jobs.size() <= kNamedJobs ? jobs.size() : kNamedJobs;
-  std::string text =
-      absl::StrJoin(jobs.begin(), jobs.begin() + static_cast<ptrdiff_t>(named), ", ",
-                    [](std::string* out, const JobId& job) { absl::StrAppend(out, job.value()); });
-  if (jobs.size() > named) absl::StrAppend(&text, " and ", jobs.size() - named, " more");
-  return text;
+  return JoinFew(jobs, [](const JobId& job) { return job.value(); });
 }
 
 }  // namespace tandem::core

@@ -56,10 +56,7 @@ std::optional<v1::WorkerToCoordinator> Agent::NextToSend() {
   const v1::WorkerToCoordinator message = outbox_[sent_];
   if (forgets_) {
     outbox_.pop_front();
-    if (message.has_rank_exited()) {
-      const v1::RankExited& exit = message.rank_exited();
-      unreported_.erase({JobId(exit.job_id()), AttemptNumber(exit.attempt()), Rank(exit.rank())});
-    }
+    NoteReported(message);
   } else {
     ++sent_;
   }
@@ -88,10 +85,14 @@ void Agent::Receive(const v1::CoordinatorToWorker& message) {
     const v1::WorkerToCoordinator taken = outbox_.front();
     outbox_.pop_front();
     if (sent_ > 0) --sent_;
-    if (!taken.has_rank_exited()) continue;
-    const v1::RankExited& exit = taken.rank_exited();
-    unreported_.erase({JobId(exit.job_id()), AttemptNumber(exit.attempt()), Rank(exit.rank())});
+    NoteReported(taken);
   }
+}
+
+void Agent::NoteReported(const v1::WorkerToCoordinator& message) {
+  if (!message.has_rank_exited()) return;
+  const v1::RankExited& exit = message.rank_exited();
+  unreported_.erase({JobId(exit.job_id()), AttemptNumber(exit.attempt()), Rank(exit.rank())});
 }
 
 void Agent::Prepare(const v1::PrepareRanks& prepare) {
@@ -190,26 +191,26 @@ void Agent::Train(Process& process, uint64_t total_steps) {
 }
 
 void Agent::Exit(size_t index) {
-  const Process process = processes_[index];
-  processes_.erase(processes_.begin() + static_cast<ptrdiff_t>(index));
-  v1::WorkerToCoordinator message;
-  v1::RankExited& exit = *message.mutable_rank_exited();
-  Address(process, exit);
-  exit.set_step(process.step);
+  const Process& process = processes_[index];
+  v1::RankExited exit;
   exit.set_aborted(process.aborted);
   if (process.aborted) exit.set_signal(SIGTERM);
   if (process.stage == Stage::kFailed) exit.set_exit_code(1);
-  Say(message);
+  End(index, exit);
 }
 
 void Agent::Kill(size_t index) {
-  const Process process = processes_[index];
+  v1::RankExited exit;
+  exit.set_signal(SIGKILL);
+  End(index, exit);
+}
+
+void Agent::End(size_t index, v1::RankExited exit) {
+  Address(processes_[index], exit);
+  exit.set_step(processes_[index].step);
   processes_.erase(processes_.begin() + static_cast<ptrdiff_t>(index));
   v1::WorkerToCoordinator message;
-  v1::RankExited& exit = *message.mutable_rank_exited();
-  Address(process, exit);
-  exit.set_step(process.step);
-  exit.set_signal(SIGKILL);
+  *message.mutable_rank_exited() = std::move(exit);
   Say(message);
 }
 

@@ -74,6 +74,9 @@ class Agent {
   void Load(Process& process, uint64_t total_steps);
   void Train(Process& process, uint64_t total_steps);
   void Exit(size_t index);
+  // `exit` says how.
+  void End(size_t index, v1::RankExited exit);
+  void NoteReported(const v1::WorkerToCoordinator& message);
 
   const std::string name_;
   const int slots_;

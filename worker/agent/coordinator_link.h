@@ -44,8 +44,8 @@ class CoordinatorLink : private ConnectStream::Listener {
   // Sends now or when connected, in the order of the calls, as often as it takes until the coordinator
   // acknowledges it.
   void Send(v1::WorkerToCoordinator message);
-  // Sends what it can until everything is acknowledged or `patience` is over, and ends the call. Then calls `on_closed`, once,
-  // after which the link may be destroyed. Not before.
+  // Sends what it can until everything is acknowledged or `patience` is over, and ends the call. Then calls
+  // `on_closed`, once, after which the link may be destroyed. Not before.
   void Close(absl::Duration patience, std::function<void()> on_closed);
 
  private:

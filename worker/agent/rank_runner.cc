@@ -121,13 +121,16 @@ void RankRunner::Train(const v1::Start& start) {
   if (std::exchange(started_, true)) return;
   v1::AgentToTrainer message;
   *message.mutable_start() = start;
-  const absl::Status sent = channel_->Send(message);
-  if (!sent.ok()) Fail(v1::CAUSE_CODE_RANK_ERROR, std::string(sent.message()));
+  Tell(message);
 }
 
 void RankRunner::Pause() {
   v1::AgentToTrainer message;
   message.mutable_pause();
+  Tell(message);
+}
+
+void RankRunner::Tell(const v1::AgentToTrainer& message) {
   const absl::Status sent = channel_->Send(message);
   if (!sent.ok()) Fail(v1::CAUSE_CODE_RANK_ERROR, std::string(sent.message()));
 }

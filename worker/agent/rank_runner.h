@@ -66,6 +66,7 @@ class RankRunner {
              std::function<void()> on_exited);
 
   absl::Status Launch(const v1::Prepare& prepare);
+  void Tell(const v1::AgentToTrainer& message);
   // Stops it; `why` becomes the rank's failure, unless it has one already.
   void Fail(v1::CauseCode code, const std::string& why);
   void Terminate() { process_->Terminate(context_.options->kill_grace); }

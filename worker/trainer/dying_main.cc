@@ -2,8 +2,8 @@
 //
 //   TANDEM_DIE_AT    "PHASE_REDUCE:3": on entering that phase with three steps done;
 //                    "RENAME:3": when the checkpoint of step 3 is written and has not got its name yet
-//   TANDEM_DIE_RANK  only on this rank (otherwise on all)
 //                    "SYNC": when a checkpoint is brought to the disk
+//   TANDEM_DIE_RANK  only on this rank (otherwise on all)
 //   TANDEM_DIE_HOW   "kill" (the default), "stop", "loop" or "sleep"; of SYNC and RENAME also the disk's: "full",
 //                    "refused", and "slow", which is always and not once
 //   TANDEM_DIE_ONCE  a file that is made by then: where it is there already, nothing happens
@@ -18,12 +18,11 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "common/checkpoint/checkpoint_folder.h"
 #include "worker/trainer/command_line.h"
 
 namespace tandem::trainer {
@@ -68,10 +67,11 @@ class DyingFileCalls : public FileCalls {
   }
 
   int Rename(const std::string& from, const std::string& to) override {
-    int step = -1;
+    uint64_t step = 0;
     absl::string_view rest = place_;
+    const checkpoint::CheckpointFolder folder(to.substr(0, to.rfind('/')));
     if (absl::ConsumePrefix(&rest, "RENAME:") && absl::SimpleAtoi(rest, &step) &&
-        absl::EndsWith(to, absl::StrFormat("/step-%012d.safetensors", step))) {
+        to == folder.FileOf(step)) {
       if (Refuses()) return -1;
       ComeToHarm();
     }
