@@ -142,14 +142,10 @@ void RankRunner::Stop(bool print_stacks) {
   const bool again = std::exchange(aborted_, true);
   if (stacks_timer_.active()) return;
   if (!print_stacks || again) return Terminate();
-  PrintStacks();
+  const auto stat = ReadProcessStat(process_->pid());
+  AskForStacks(process_->pid(),
+               stat.has_value() && stat->state == v1::PROCESS_STATE_STOPPED);
   TerminateAfterStacks(absl::ZeroDuration());
-}
-
-void RankRunner::PrintStacks() {
-  // One that is stopped could not answer.
-  kill(process_->pid(), SIGCONT);
-  kill(process_->pid(), kPrintStacksSignal);
 }
 
 void RankRunner::TerminateAfterStacks(absl::Duration waited) {

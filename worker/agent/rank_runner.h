@@ -70,7 +70,6 @@ class RankRunner {
   // Stops it; `why` becomes the rank's failure, unless it has one already.
   void Fail(v1::CauseCode code, const std::string& why);
   void Terminate() { process_->Terminate(context_.options->kill_grace); }
-  void PrintStacks();
   // Waits until the stacks are there, or it is too late for them.
   void TerminateAfterStacks(absl::Duration waited);
 

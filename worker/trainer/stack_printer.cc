@@ -123,7 +123,7 @@ void OnSignal(int, siginfo_t* info, void*) {
   if (turn.compare_exchange_strong(self, kTaken)) {
     PrintOwnStack();
     turn = 0;
-  } else if (info->si_code != SI_TKILL && !printing.exchange(true)) {
+  } else if (info->si_pid != getpid() && !printing.exchange(true)) {
     Write("\n");
     PrintOwnStack();
     AskTheOtherThreads();

@@ -1,5 +1,6 @@
 // What a trainer that hangs says about it before it is stopped.
 #include <cstdlib>
+#include <memory>
 #include <set>
 #include <string>
 
@@ -41,7 +42,7 @@ v1::JobSpec EndlessJob() {
 std::string StacksOf(TestTrainer& trainer) {
   const size_t before = trainer.Output().size();
   const auto printed = [&] { return trainer.Output().substr(before); };
-  trainer.Signal(kPrintStacksSignal);
+  AskForStacks(trainer.pid(), trainer.IsStopped());
   const std::string end = absl::StrCat("\n", kEndOfStacks, "\n");
   EXPECT_TRUE(Eventually([&] { return printed().find(end) != std::string::npos; })) << printed();
   return printed();
@@ -68,13 +69,19 @@ void StartAlone(TestTrainer& trainer) { trainer.Start(trainer.Await().prepared()
 
 class StuckTrainer : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(StuckTrainer, Asked_PrintsWhereEveryThreadIsAndStaysThere) {
+std::unique_ptr<TestTrainer> TrainerThatComesToHarm(const char* how) {
   setenv("TANDEM_DIE_AT", "PHASE_FORWARD:2", 1);
-  setenv("TANDEM_DIE_HOW", GetParam(), 1);
-  TestTrainer trainer(DYING_TRAINER, PrepareFor(EndlessJob(), 0, 1));
+  setenv("TANDEM_DIE_HOW", how, 1);
+  auto trainer = std::make_unique<TestTrainer>(DYING_TRAINER, PrepareFor(EndlessJob(), 0, 1));
   unsetenv("TANDEM_DIE_AT");
   unsetenv("TANDEM_DIE_HOW");
-  StartAlone(trainer);
+  StartAlone(*trainer);
+  return trainer;
+}
+
+TEST_P(StuckTrainer, Asked_PrintsWhereEveryThreadIsAndStaysThere) {
+  const auto owned = TrainerThatComesToHarm(GetParam());
+  TestTrainer& trainer = *owned;
   const auto is_stuck = [&] {
     const ProgressPage::Position position = trainer.position();
     return position.step == 2 && position.phase == v1::PHASE_FORWARD;
@@ -96,6 +103,15 @@ TEST_P(StuckTrainer, Asked_PrintsWhereEveryThreadIsAndStaysThere) {
 
 INSTANTIATE_TEST_SUITE_P(How, StuckTrainer, ::testing::Values("loop", "sleep"),
                          [](const auto& info) { return std::string(info.param); });
+
+TEST(StoppedTrainer, Asked_PrintsWhereItWasStoppedBeforeItTrainsOn) {
+  const auto trainer = TrainerThatComesToHarm("stop");
+  ASSERT_TRUE(Eventually([&] { return trainer->IsStopped(); })) << trainer->Output();
+  const std::string stacks = StacksOf(*trainer);
+  ExpectEveryThread(trainer->Threads(), stacks);
+  EXPECT_THAT(stacks, HasSubstr("ComeToHarm"));
+  EXPECT_TRUE(Eventually([&] { return trainer->position().step > 2; })) << trainer->Output();
+}
 
 TEST(TrainingTrainer, Asked_PrintsItsStacksAndTrainsOn) {
   TestTrainer trainer(TRAINER, PrepareFor(EndlessJob(), 0, 1));

@@ -101,11 +101,15 @@ void TestTrainer::Pause() {
   channel_->Send(message).IgnoreError();
 }
 
-void TestTrainer::Signal(int signal) { kill(pid_, signal); }
-
-void TestTrainer::Kill() { Signal(SIGKILL); }
+void TestTrainer::Kill() { kill(pid_, SIGKILL); }
 
 int TestTrainer::AwaitExit() { return WaitFor(std::exchange(pid_, -1)); }
+
+bool TestTrainer::IsStopped() const {
+  siginfo_t info = {};
+  return waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
+         info.si_pid == pid_;
+}
 
 std::set<pid_t> TestTrainer::Threads() const {
   std::set<pid_t> threads;

@@ -26,11 +26,12 @@ class TestTrainer {
   void Start(uint32_t master_port);
   void Pause();
   void CloseAgentEnd() { channel_.reset(); }
-  void Signal(int signal);
   void Kill();
   // Blocks until the process is gone. Negative: the signal that ended it.
   int AwaitExit();
 
+  pid_t pid() const { return pid_; }
+  bool IsStopped() const;  // by SIGSTOP
   ProgressPage::Position position() const { return page_.Get(); }
   std::set<pid_t> Threads() const;  // their ids
   std::string Output() const;       // stdout and stderr, so far
