@@ -39,12 +39,15 @@ std::string FormatStatus(const v1::Job& job, const View& view);
 // What came out of a job that has ended.
 std::string FormatSummary(const v1::Job& job, const View& view);
 
-// The sentence, then the rank's last lines, indented; without one that only repeats the sentence.
-// "attempt 1 on 2 workers, steps 1 to 500, failed: rank 1 was killed ..."; of an attempt that has ended.
-std::string AttemptText(const v1::AttemptStatus& attempt);
+// "2", "2 (3 wanted)" until its next attempt, or "2 (1 to 4)" of a job that takes what there is.
+std::string WorldSizeText(const v1::Job& job);
+
 // An end that was wanted, and no failure.
 bool IsPlanned(v1::CauseCode code);
+// "attempt 1 on 2 workers, steps 1 to 500, failed: rank 1 was killed ..."; of an attempt that has ended.
+std::string AttemptText(const v1::AttemptStatus& attempt);
 
+// The sentence, then the rank's last lines, indented; without one that only repeats the sentence.
 std::string FormatCause(const v1::Cause& cause);
 
 // Everything there is to know.
