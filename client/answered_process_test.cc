@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <thread>
 
@@ -299,11 +300,13 @@ TEST_F(AnsweredProcessTest, CoordinatorThatIsYetToStart_IsWaitedFor) {
   const std::string remarks = folder_ + "/remarks";
   // It starts when the command has said that it waits.
   std::unique_ptr<FakeCoordinator> late;
+  std::atomic<bool> returned = false;
   std::thread starter([&] {
-    while (Contents(remarks).empty()) std::this_thread::yield();
+    while (Contents(remarks).empty() && !returned) std::this_thread::yield();
     late = std::make_unique<FakeCoordinator>(port.port());
   });
   const Result result = Tandem("list --ids --retry-for 1m 2>" + remarks);
+  returned = true;
   starter.join();
   EXPECT_EQ(result.code, 0);
   EXPECT_EQ(Contents(remarks), absl::StrCat("no coordinator answers at ", port.address(),
