@@ -146,7 +146,7 @@ grpc::Status FakeCoordinator::ListWorkers(grpc::ServerContext*, const v1::ListWo
                                           v1::ListWorkersResponse* response) {
   absl::MutexLock lock(&mutex_);
   if (!worker_lists.empty()) {
-    const grpc::Status end = worker_lists.front();
+    grpc::Status end = worker_lists.front();
     worker_lists.pop_front();
     if (!end.ok()) return end;
     for (v1::Worker& worker : workers) FreeSlots(&worker);
