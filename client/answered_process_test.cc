@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <memory>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "client/testing/fake_coordinator.h"
@@ -34,12 +37,23 @@ class AnsweredProcessTest : public ProcessTest {
 };
 
 TEST_F(AnsweredProcessTest, Submit_PrintsOnlyTheId) {
-  const Result result = Tandem("submit " + spec_file_ + " --workers 2");
+  const Result result = Tandem("submit " + spec_file_ + " --workers 2 --priority -5");
   EXPECT_EQ(result.code, 0);
   EXPECT_EQ(result.out, "digits-1\n");
   EXPECT_EQ(result.err, "");
   ASSERT_EQ(fake_.submitted().size(), 1u);
   EXPECT_EQ(fake_.submitted()[0].spec().workers(), 2u);
+  EXPECT_EQ(fake_.submitted()[0].spec().priority(), -5);
+}
+
+TEST_F(AnsweredProcessTest, Submit_OfARange_IsAnElasticJob) {
+  v1::JobSpec spec = Spec();
+  spec.mutable_checkpoint()->set_dir(folder_);
+  WriteSpec(spec);
+  EXPECT_EQ(Tandem("submit " + spec_file_ + " --workers 2-4").code, 0);
+  ASSERT_EQ(fake_.submitted().size(), 1u);
+  EXPECT_EQ(fake_.submitted()[0].spec().min_workers(), 2u);
+  EXPECT_EQ(fake_.submitted()[0].spec().workers(), 4u);
 }
 
 TEST_F(AnsweredProcessTest, Submit_RefusedByTheCoordinator_ExitsWith2) {
@@ -171,6 +185,132 @@ TEST_F(AnsweredProcessTest, Logs_OfOneRank_HaveNoPrefix) {
   }
   EXPECT_EQ(Tandem("logs digits-1").out, "[0] from 0\n[1] from 1\n");
   EXPECT_EQ(Tandem("logs digits-1 --rank 1").out, "from 1\n");
+}
+
+TEST_F(AnsweredProcessTest, Logs_FollowedOverARestart_HaveNoLineTwice) {
+  fake_.jobs = {MakeJob("digits-1", v1::JOB_STATE_RUNNING)};
+  for (const char* text : {"a", "b", "c", "d"}) {
+    fake_.logs.emplace_back();
+    fake_.logs.back().set_text(text);
+  }
+  const grpc::Status away(grpc::StatusCode::UNAVAILABLE, "stopping");
+  // The second time it is gone before it has sent again what was printed.
+  fake_.log_scripts = {{2, away}, {1, away}, {3, away}};
+  const Result result = Tandem("logs -f digits-1");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(result.out, "[0] a\n[0] b\n[0] c\n[0] d\n");
+  EXPECT_THAT(result.err, HasSubstr("does not answer; trying again for 1m"));
+}
+
+TEST_F(AnsweredProcessTest, Logs_FollowedInJson_AreOneDocumentAlsoOverARestart) {
+  fake_.jobs = {MakeJob("digits-1", v1::JOB_STATE_RUNNING)};
+  fake_.logs.resize(3);
+  fake_.log_scripts = {{2, {grpc::StatusCode::UNAVAILABLE, "stopping"}}};
+  v1::StreamLogsResponse lines;
+  const Result result = Tandem("-o json logs -f digits-1");
+  ASSERT_TRUE(google::protobuf::util::JsonStringToMessage(result.out, &lines).ok()) << result.out;
+  EXPECT_EQ(lines.lines_size(), 3);
+}
+
+TEST_F(AnsweredProcessTest, Logs_OfAQuietRank_TellEachOutageFromTheNext) {
+  fake_.jobs = {MakeJob("digits-1", v1::JOB_STATE_RUNNING)};
+  const grpc::Status away(grpc::StatusCode::UNAVAILABLE, "stopping");
+  fake_.log_scripts = {{0, away}, {0, away}};
+  const Result result = Tandem("logs -f digits-1 --rank 1");
+  EXPECT_EQ(result.code, 0) << result.err;
+  const std::string gone = absl::StrCat("the coordinator at ", fake_.address(),
+                                        " does not answer; trying again for 1m\n");
+  const std::string back = absl::StrCat("the coordinator at ", fake_.address(), " is back\n");
+  EXPECT_EQ(result.err, gone + back + gone + back);
+}
+
+TEST_F(AnsweredProcessTest, Logs_NotFollowed_FailAtOnce) {
+  fake_.jobs = {MakeJob("digits-1", v1::JOB_STATE_RUNNING)};
+  fake_.log_scripts = {{0, {grpc::StatusCode::UNAVAILABLE, "stopping"}}};
+  EXPECT_EQ(Tandem("logs digits-1").code, 3);
+}
+
+TEST_F(AnsweredProcessTest, List_HasAllPages) {
+  for (const char* id : {"a", "b", "c"}) {
+    fake_.jobs.push_back(MakeJob(id, v1::JOB_STATE_QUEUED));
+  }
+  fake_.jobs_page = 2;
+  EXPECT_EQ(Tandem("list --ids").out, "a\nb\nc\n");
+}
+
+TEST_F(AnsweredProcessTest, Resize_SendsNumberOrRangeAndSaysWhatIsWanted) {
+  fake_.jobs = {MakeJob("digits-1", v1::JOB_STATE_RUNNING)};
+  fake_.jobs[0].set_world_size(2);
+  EXPECT_EQ(Tandem("resize dig 3").out, "digits-1  RUNNING\nworkers: 2 (3 wanted)\n");
+  EXPECT_EQ(Tandem("resize digits-1 1-4").out, "digits-1  RUNNING\nworkers: 2 (1 to 4)\n");
+  ASSERT_EQ(fake_.resized().size(), 2u);
+  EXPECT_EQ(fake_.resized()[0].job_id(), "digits-1");
+  EXPECT_EQ(fake_.resized()[0].min_workers(), 3u);
+  EXPECT_EQ(fake_.resized()[0].max_workers(), 3u);
+  EXPECT_EQ(fake_.resized()[1].min_workers(), 1u);
+  EXPECT_EQ(fake_.resized()[1].max_workers(), 4u);
+}
+
+v1::Worker BusyWorker() {
+  v1::Worker worker;
+  worker.set_name("node-a");
+  worker.set_state(v1::WORKER_STATE_CONNECTED);
+  worker.add_slots()->set_name("cpu:0");
+  worker.mutable_slots(0)->set_job_id("digits-1");
+  return worker;
+}
+
+TEST_F(AnsweredProcessTest, Drain_SaysHowFarItIs) {
+  fake_.workers = {BusyWorker()};
+  EXPECT_EQ(Tandem("drain node-a").out, "node-a  draining\n");
+  EXPECT_EQ(Tandem("drain node-a --undo").out, "node-a  connected\n");
+  ASSERT_EQ(fake_.drained().size(), 2u);
+  EXPECT_TRUE(fake_.drained()[1].undo());
+  EXPECT_EQ(Tandem("drain nobody").code, 2);
+  EXPECT_EQ(Tandem("workers --names").out, "node-a\n");
+}
+
+TEST_F(AnsweredProcessTest, DrainWait_ReturnsWhenNoSlotIsBusyAlsoOverARestart) {
+  fake_.workers = {BusyWorker()};
+  fake_.worker_lists = {{grpc::StatusCode::UNAVAILABLE, "stopping"}, grpc::Status::OK};
+  const Result result = Tandem("drain node-a --wait");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(result.out, "node-a  drained\n");
+  EXPECT_THAT(result.err, HasSubstr("does not answer"));
+  EXPECT_THAT(result.err, HasSubstr("is back"));
+}
+
+TEST_F(AnsweredProcessTest, DrainWait_Interrupted_SaysHowToUndoIt) {
+  fake_.workers = {BusyWorker()};
+  // The first line says that the coordinator, which is away once, is looked at again and again.
+  fake_.worker_lists = {{grpc::StatusCode::UNAVAILABLE, "stopping"}};
+  const std::string remarks = folder_ + "/remarks";
+  const Result result =
+      Tandem(absl::StrCat("drain node-a --wait 2>", remarks, " & pid=$!; until grep -q answer ",
+                          remarks, "; do :; done; kill -INT $pid; wait $pid"));
+  EXPECT_EQ(result.code, 130);
+  EXPECT_EQ(result.out, "");
+  EXPECT_THAT(Contents(remarks), HasSubstr("node-a is being drained still (tandem drain node-a "
+                                           "--undo takes it into use again)\n"));
+}
+
+TEST_F(AnsweredProcessTest, CoordinatorThatIsYetToStart_IsWaitedFor) {
+  const DeadPort port(false);
+  coordinator_ = port.address();
+  const std::string remarks = folder_ + "/remarks";
+  // It starts when the command has said that it waits.
+  std::unique_ptr<FakeCoordinator> late;
+  std::atomic<bool> returned = false;
+  std::thread starter([&] {
+    while (Contents(remarks).empty() && !returned) std::this_thread::yield();
+    late = std::make_unique<FakeCoordinator>(port.port());
+  });
+  const Result result = Tandem("list --ids --retry-for 1m 2>" + remarks);
+  returned = true;
+  starter.join();
+  EXPECT_EQ(result.code, 0);
+  EXPECT_EQ(Contents(remarks), absl::StrCat("no coordinator answers at ", port.address(),
+                                            " yet; trying again for 1m\n"));
 }
 
 TEST_F(AnsweredProcessTest, Loss_AsCsv) {

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/commands.h"
+#include "client/duration_option.h"
 #include "client/help_format.h"
 #include "client/usage_error.h"
 #include "common/version.h"
@@ -59,6 +60,9 @@ void Describe(CLI::App* app, GlobalOptions* options, Context* context) {
       ->type_name("HOST:PORT")
       ->envname("TANDEM_COORDINATOR")
       ->capture_default_str();
+  AddDurationOption(app, "--retry-for", &context->retry_for,
+                    "How long to wait for a coordinator that is yet to start")
+      ->default_str(absl::FormatDuration(context->retry_for));
   app->add_option("-o,--output", options->output, "text, or json: one document on standard output")
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"text", "json"}))

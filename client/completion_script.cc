@@ -1,5 +1,6 @@
 #include "client/completion_script.h"
 
+#include <functional>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -36,9 +37,14 @@ bool Takes(const CLI::App& command, const std::string& positional) {
   return command.get_option_no_throw(positional) != nullptr;
 }
 
-// Words that can stand where the command's argument does, or `list_ids`, a command that prints them.
-std::string WordsFor(const CLI::App& command, const std::string& list_ids) {
-  if (Takes(command, "JOB") || Takes(command, kJobOrFile)) return list_ids;
+// What a shell does to have what `arguments` make tandem print.
+using Ask = std::function<std::string(absl::string_view arguments)>;
+
+// Words that can stand where the command's argument does. Nobody waits for a coordinator between two
+// keys.
+std::string WordsFor(const CLI::App& command, const Ask& ask) {
+  if (Takes(command, "JOB") || Takes(command, kJobOrFile)) return ask("list --ids --retry-for 0");
+  if (Takes(command, "WORKER")) return ask("workers --names --retry-for 0");
   if (Takes(command, "SHELL")) return "bash zsh fish";
   if (!Takes(command, "KEY")) return "";
   return absl::StrJoin(spec::AllKeys(), " ", [](std::string* out, const spec::KeyReference& key) {
@@ -61,10 +67,13 @@ std::string ForEachCommand(const CLI::App& app, Format format) {
 // Both shells split a line into words and know the one under the cursor; the rest is alike. $program
 // is tandem as it was typed, which need not be in the PATH.
 std::string Branches(const CLI::App& app) {
+  const Ask ask = [](absl::string_view arguments) {
+    return absl::StrCat("$(\"$program\" ", arguments, " 2>/dev/null)");
+  };
   return ForEachCommand(app, [&](const CLI::App& command) {
     return absl::StrCat("    ", command.get_name(), ") flags=\"",
                         absl::StrJoin(FlagsOf(command), " "), "\"; words=\"",
-                        WordsFor(command, "$(\"$program\" list --ids 2>/dev/null)"),
+                        WordsFor(command, ask),
                         Takes(command, kJobOrFile) ? "\"; files=yes ;;\n" : "\" ;;\n");
   });
 }
@@ -140,8 +149,10 @@ std::string FishCompletion(const CLI::App& app) {
                         Quoted(option->get_description()), "\n");
       }
     }
-    const std::string words = WordsFor(
-        *command, "(set -l typed (commandline -opc); command $typed[1] list --ids 2>/dev/null)");
+    const std::string words = WordsFor(*command, [](absl::string_view arguments) {
+      return absl::StrCat("(set -l typed (commandline -opc); command $typed[1] ", arguments,
+                          " 2>/dev/null)");
+    });
     if (words.empty()) continue;
     absl::StrAppend(&script, "complete -c tandem", when, Takes(*command, kJobOrFile) ? "" : " -f",
                     " -a '", words, "'\n");

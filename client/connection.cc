@@ -19,19 +19,36 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address) {
   // A proxy for web pages has no business between a client and its coordinator.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
+  // An unanswered attempt to connect is given up after this: later than Open gives up, so that for it
+  // only a refusal is a failure.
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 2500);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
+  // A stream that only reads would never notice that the coordinator's host has vanished. Pings rarer
+  // than any server objects to.
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 6 * 60 * 1000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10 * 1000);
   arguments.SetMaxReceiveMessageSize(std::numeric_limits<int>::max());
   return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
 }
 
+std::string Retrying(const Connection::Options& options) {
+  return absl::StrCat("no coordinator answers at ", options.address, " yet; trying again for ",
+                      absl::FormatDuration(options.retry_for));
+}
+
 // gRPC's own wait sits through refused connections; a refusal is an answer.
-bool Connects(grpc::Channel& channel, absl::Duration timeout) {
-  const auto deadline = absl::ToChronoTime(absl::Now() + timeout);
+bool Connects(grpc::Channel& channel, const Connection::Options& options) {
+  absl::Time deadline = absl::Now() + options.connect_timeout;
+  bool retries = false;
   for (auto state = channel.GetState(true); state != GRPC_CHANNEL_READY;
        state = channel.GetState(true)) {
-    if (state == GRPC_CHANNEL_TRANSIENT_FAILURE || state == GRPC_CHANNEL_SHUTDOWN) return false;
-    if (!channel.WaitForStateChange(state, deadline)) return false;
+    if (state == GRPC_CHANNEL_TRANSIENT_FAILURE && !retries) {
+      if (options.retry_for <= absl::ZeroDuration()) return false;
+      options.on_retry(Retrying(options));
+      retries = true;
+      deadline = absl::Now() + options.retry_for;
+    }
+    if (!channel.WaitForStateChange(state, absl::ToChronoTime(deadline))) return false;
   }
   return true;
 }
@@ -63,7 +80,7 @@ absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(Options options) {
   const absl::Status address = CheckAddress(options.address);
   if (!address.ok()) return address;
   const auto channel = MakeChannel(options.address);
-  if (!Connects(*channel, options.connect_timeout)) return Unreachable(options.address);
+  if (!Connects(*channel, options)) return Unreachable(options.address);
   return std::unique_ptr<Connection>(new Connection(std::move(options), channel));
 }
 

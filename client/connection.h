@@ -22,12 +22,16 @@ class Connection {
     // "HOST:PORT", or what else gRPC takes for an address.
     std::string address = "127.0.0.1:4270";
     absl::Duration connect_timeout = absl::Seconds(2);
+    // Where connections are refused, as before the coordinator has started, it is tried again for so
+    // long, and `on_retry` hears a line about that. One that does not answer at all is not.
+    absl::Duration retry_for = absl::ZeroDuration();
+    std::function<void(const std::string&)> on_retry = [](const std::string&) {};
     // Of a call that does not stream.
     absl::Duration call_timeout = absl::Seconds(10);
   };
 
   //   InvalidArgument  the address is none.
-  //   Unavailable      nobody answers there within the time.
+  //   Unavailable      nobody answers there within the times above.
   static absl::StatusOr<std::unique_ptr<Connection>> Open(Options options);
 
   const std::string& address() const { return options_.address; }

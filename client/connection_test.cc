@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "client/follow.h"
+#include "client/testing/dead_port.h"
 #include "client/testing/fake_coordinator.h"
 
 namespace tandem::client {
@@ -70,6 +71,29 @@ TEST_F(ConnectionTest, RefusedSubmission_KeepsCodeAndMessage) {
 TEST_F(ConnectionTest, UnknownJob_IsNotFound) {
   EXPECT_EQ(connection_->Get("nobody").status().code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(connection_->Resolve("nobody").status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(ConnectionTest, Jobs_AreReadPageByPage) {
+  for (const char* id : {"a", "b", "c", "d", "e"}) {
+    coordinator_.jobs.push_back(MakeJob(id, v1::JOB_STATE_QUEUED));
+  }
+  coordinator_.jobs_page = 2;
+  const auto jobs = connection_->ListJobs();
+  ASSERT_TRUE(jobs.ok());
+  ASSERT_EQ(jobs->jobs_size(), 5);
+  EXPECT_EQ(jobs->jobs(4).id(), "e");
+  EXPECT_EQ(jobs->next_page_token(), "");
+  EXPECT_EQ(*connection_->Resolve("e"), "e");
+}
+
+TEST_F(ConnectionTest, ResizeAndDrain_SayWhatTheyChanged) {
+  coordinator_.jobs = {MakeJob("digits-1", v1::JOB_STATE_RUNNING)};
+  coordinator_.workers.emplace_back().set_name("node-a");
+  EXPECT_EQ(connection_->Resize("digits-1", 1, 4)->resized_max(), 4u);
+  EXPECT_EQ(connection_->Resize("nobody", 1, 4).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_TRUE(connection_->Drain("node-a", false)->draining());
+  EXPECT_FALSE(connection_->Drain("node-a", true)->draining());
+  EXPECT_EQ(connection_->Drain("nobody", false).status().code(), absl::StatusCode::kNotFound);
 }
 
 TEST_F(ConnectionTest, History_IsReadPageByPage) {
@@ -179,6 +203,55 @@ TEST_F(ConnectionTest, Follow_DeadlinePassed_IsDeadlineExceeded) {
   coordinator_.watches = {{{JobAt(v1::JOB_STATE_RUNNING, 1)}, grpc::Status::OK, true}};
   follow_.limits.deadline = absl::Now() + absl::Milliseconds(50);
   EXPECT_EQ(FollowJob().status().code(), absl::StatusCode::kDeadlineExceeded);
+}
+
+// A port that is taken, of which every connection is refused until somebody listens.
+class ConnectionOpenTest : public testing::Test {
+ protected:
+  ConnectionOpenTest() {
+    options_.address = port_.address();
+    options_.on_retry = [this](const std::string& line) {
+      told_.push_back(line);
+      if (on_retry_) on_retry_();
+    };
+  }
+
+  DeadPort port_{false};
+  Connection::Options options_;
+  std::function<void()> on_retry_;
+  std::vector<std::string> told_;
+};
+
+TEST_F(ConnectionOpenTest, NobodyListens_IsTriedAgainForAWhileAndSaysSoOnce) {
+  options_.retry_for = absl::Milliseconds(300);
+  const absl::Time before = absl::Now();
+  EXPECT_EQ(Connection::Open(options_).status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_GE(absl::Now() - before, options_.retry_for);
+  EXPECT_THAT(told_, ElementsAre(HasSubstr(port_.address() + " yet; trying again for 300ms")));
+}
+
+TEST_F(ConnectionOpenTest, CoordinatorThatStartsMeanwhile_IsReached) {
+  options_.retry_for = absl::Minutes(1);
+  std::unique_ptr<FakeCoordinator> coordinator;
+  // Both bind the port with SO_REUSEPORT; only the one that listens is connected to.
+  on_retry_ = [&] { coordinator = std::make_unique<FakeCoordinator>(port_.port()); };
+  const auto connection = Connection::Open(options_);
+  ASSERT_TRUE(connection.ok()) << connection.status();
+  EXPECT_TRUE((*connection)->ListJobs().ok());
+}
+
+TEST_F(ConnectionOpenTest, NobodyListensAndNoTimeIsGiven_FailsAtOnceWithoutAWord) {
+  EXPECT_EQ(Connection::Open(options_).status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_TRUE(told_.empty());
+}
+
+TEST_F(ConnectionOpenTest, ListenerThatNeverAnswers_IsNotOneThatIsYetToStart) {
+  const DeadPort silent(true);
+  options_.address = silent.address();
+  options_.retry_for = absl::Hours(1);
+  options_.connect_timeout = absl::Milliseconds(300);
+  EXPECT_EQ(Connection::Open(options_).status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_TRUE(told_.empty());
 }
 
 TEST(ConnectionOpen, NotAnAddress_IsRefused) {

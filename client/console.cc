@@ -49,13 +49,13 @@ void Console::Answer(absl::string_view text) {
 
 void Console::AnswerJson(const google::protobuf::Message& message) { Answer(ToJson(message)); }
 
-void Console::Remark(absl::string_view line) { RemarkRaw(absl::StrCat(line, "\n")); }
+void Console::Remark(absl::string_view line) const { RemarkRaw(absl::StrCat(line, "\n")); }
 
-void Console::RemarkAfterInterrupt(absl::string_view line) {
+void Console::RemarkAfterInterrupt(absl::string_view line) const {
   Remark(absl::StrCat(settings_.remarks_are_terminal ? "\n" : "", line));
 }
 
-void Console::RemarkRaw(absl::string_view text) {
+void Console::RemarkRaw(absl::string_view text) const {
   // Where remarks cannot be written there is nobody to tell.
   (void)WriteAll(STDERR_FILENO, text);
 }

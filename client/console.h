@@ -34,11 +34,11 @@ class Console {
   // The protobuf JSON mapping, with fields that have their default value.
   void AnswerJson(const google::protobuf::Message& message);
   // A line; the newline is added.
-  void Remark(absl::string_view line);
+  void Remark(absl::string_view line) const;
   // A line that answers Ctrl-C: not behind the "^C" that a terminal shows.
-  void RemarkAfterInterrupt(absl::string_view line);
+  void RemarkAfterInterrupt(absl::string_view line) const;
   // As it is, for a line that is drawn over.
-  void RemarkRaw(absl::string_view text);
+  void RemarkRaw(absl::string_view text) const;
 
   // The reader of standard output has gone (`| head`), which is no mistake.
   bool output_closed() const { return failure_ != 0; }

@@ -5,6 +5,8 @@ namespace tandem::client {
 absl::StatusOr<std::unique_ptr<Connection>> Context::Connect() const {
   Connection::Options options;
   options.address = coordinator;
+  options.retry_for = retry_for;
+  options.on_retry = [this](const std::string& line) { console.Remark(line); };
   return Connection::Open(options);
 }
 

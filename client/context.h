@@ -16,6 +16,8 @@ namespace tandem::client {
 struct Context {
   Console console{Console::Detect()};
   std::string coordinator = "127.0.0.1:4270";
+  // How long a coordinator that is yet to start is waited for.
+  absl::Duration retry_for = absl::Seconds(3);
   // The chosen command, ready to run. The error is printed by whoever calls it.
   std::function<absl::StatusOr<ExitCode>()> command;
 

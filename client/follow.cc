@@ -5,6 +5,7 @@
 #include "common/job_state.h"
 
 namespace tandem::client {
+
 absl::Status StoppedFollowing(const std::string& job_id) {
   return absl::CancelledError(
       absl::StrCat("interrupted; ", job_id, " goes on (tandem cancel ", job_id, " stops it)"));

@@ -8,7 +8,6 @@
 #include "client/job_text.h"
 #include "common/proto_time.h"
 #include "common/spec/yaml_writer.h"
-#include "common/world_size_bounds.h"
 
 namespace tandem::client {
 namespace {
@@ -49,14 +48,6 @@ std::string ReceiptText(const v1::Receipt& receipt) {
                     " at step ", receipt.parameter_step());
   }
   return text;
-}
-
-// "2", or "2 (1 to 4)" of a job that takes what there is.
-std::string WorldSizeText(const v1::Job& job) {
-  const auto [min, max] = BoundsOf(job);
-  const std::string now = absl::StrCat(job.world_size());
-  if (min != max) return absl::StrCat(now, " (", min, " to ", max, ")");
-  return max == job.world_size() || max == 0 ? now : absl::StrCat(now, " (", max, " wanted)");
 }
 
 std::string Facts(const v1::Job& job, const View& view) {
@@ -104,27 +95,38 @@ std::string StepsText(const v1::AttemptStatus& attempt) {
   return absl::StrCat(attempt.first_step(), "-", attempt.last_step());
 }
 
-std::string EndText(const v1::AttemptStatus& attempt) {
-  if (!attempt.has_ended_at()) return "runs";
-  return attempt.has_cause() ? attempt.cause().message() : "finished";
+std::string EndText(const v1::Job& job, const v1::AttemptStatus& attempt) {
+  const std::string& why = attempt.cause().message();
+  if (!attempt.has_ended_at()) return why.empty() ? "goes on" : absl::StrCat("is ending: ", why);
+  if (!why.empty()) return why;
+  return job.state() == v1::JOB_STATE_CANCELLED ? "cancelled" : "finished";
+}
+
+std::vector<Cell> AttemptRow(const v1::Job& job, const v1::AttemptStatus& attempt,
+                             const View& view) {
+  const absl::Time started = FromProto(attempt.started_at());
+  const absl::Time ended = attempt.has_ended_at() ? FromProto(attempt.ended_at()) : view.now;
+  const bool failed = attempt.has_cause() && !IsPlanned(attempt.cause().code());
+  return {{absl::StrCat(attempt.number())},
+          {absl::StrCat(attempt.world_size())},
+          {StepsText(attempt)},
+          {attempt.has_pause() ? DurationText(FromProto(attempt.pause())) : ""},
+          {absl::FormatTime("%Y-%m-%d %H:%M:%S", started, view.zone)},
+          {DurationText(std::max(absl::ZeroDuration(), ended - started))},
+          {EndText(job, attempt), failed ? Color::kRed : Color::kNone}};
 }
 
 // One line for each attempt, where there was more than one.
 std::string Timeline(const v1::Job& job, const View& view) {
-  if (job.attempts_size() < 2) return "";
+  if (job.attempt() < 2) return "";
   std::vector<std::vector<Cell>> rows = {
       {{"ATTEMPT"}, {"WORKERS"}, {"STEPS"}, {"PAUSE"}, {"STARTED"}, {"TOOK"}, {"END"}}};
+  uint32_t before = 0;
   for (const v1::AttemptStatus& attempt : job.attempts()) {
-    const absl::Time started = FromProto(attempt.started_at());
-    const absl::Time ended = attempt.has_ended_at() ? FromProto(attempt.ended_at()) : view.now;
-    const bool failed = attempt.has_cause() && !IsPlanned(attempt.cause().code());
-    rows.push_back({{absl::StrCat(attempt.number())},
-                    {absl::StrCat(attempt.world_size())},
-                    {StepsText(attempt)},
-                    {attempt.has_pause() ? DurationText(FromProto(attempt.pause())) : ""},
-                    {absl::FormatTime("%H:%M:%S", started, view.zone)},
-                    {DurationText(std::max(absl::ZeroDuration(), ended - started))},
-                    {EndText(attempt), failed ? Color::kRed : Color::kNone}});
+    // Of many, those that followed the first are forgotten.
+    if (attempt.number() > before + 1) rows.push_back({{"..."}});
+    before = attempt.number();
+    rows.push_back(AttemptRow(job, attempt, view));
   }
   return absl::StrCat("\n", FormatTable(rows, view.color));
 }

@@ -6,7 +6,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/job_state.h"
 #include "common/proto_time.h"
+#include "common/world_size_bounds.h"
 
 namespace tandem::client {
 namespace {
@@ -73,6 +75,12 @@ std::string Speed(const v1::Job& job) {
   return text;
 }
 
+// A job that was started again has the cause of an attempt before; only of a failed one it is its own.
+std::string CauseTitle(const v1::Job& job) {
+  if (job.state() == v1::JOB_STATE_FAILED) return "cause: ";
+  return absl::StrCat("attempt ", job.cause().attempt(), " failed: ");
+}
+
 bool OnlyRepeats(const std::string& line, const std::string& message) {
   return line == message || absl::EndsWith(line, absl::StrCat(": ", message));
 }
@@ -132,6 +140,14 @@ std::string FormatJobList(const v1::ListJobsResponse& jobs, const View& view) {
   return FormatTable(rows, view.color);
 }
 
+std::string WorldSizeText(const v1::Job& job) {
+  const auto [min, max] = BoundsOf(job);
+  const std::string now = absl::StrCat(job.world_size());
+  if (min != max) return absl::StrCat(now, " (", min, " to ", max, ")");
+  // A list has no specification.
+  return max == job.world_size() || max == 0 ? now : absl::StrCat(now, " (", max, " wanted)");
+}
+
 bool IsPlanned(v1::CauseCode code) {
   return code == v1::CAUSE_CODE_RESIZED || code == v1::CAUSE_CODE_PREEMPTED ||
          code == v1::CAUSE_CODE_DRAINED || code == v1::CAUSE_CODE_COORDINATOR_RESTARTED;
@@ -164,8 +180,11 @@ std::string FormatStatus(const v1::Job& job, const View& view) {
   if (job.step() > 0) absl::StrAppend(&text, "  step ", Progress(job), "  epoch ", EpochText(job));
   if (job.has_loss()) absl::StrAppend(&text, "  loss ", Loss(job));
   text += '\n';
+  const std::string size = WorldSizeText(job);
+  const bool is_settled = HasEnded(job.state()) || size == absl::StrCat(job.world_size());
+  if (!is_settled) absl::StrAppend(&text, "workers: ", size, "\n");
   if (!job.waiting_reason().empty()) absl::StrAppend(&text, "waits: ", job.waiting_reason(), "\n");
-  if (job.has_cause()) absl::StrAppend(&text, "cause: ", job.cause().message(), "\n");
+  if (job.has_cause()) absl::StrAppend(&text, CauseTitle(job), job.cause().message(), "\n");
   return text;
 }
 
@@ -184,7 +203,7 @@ std::string FormatSummary(const v1::Job& job, const View& view) {
   add("checkpoint", job.checkpoint().path());
   std::string text = absl::StrCat(job.id(), "  ", PaintedState(job, view), "\n");
   text += FormatTable(rows, view.color);
-  if (job.has_cause()) absl::StrAppend(&text, "  cause: ", FormatCause(job.cause()));
+  if (job.has_cause()) absl::StrAppend(&text, "  ", CauseTitle(job), FormatCause(job.cause()));
   return text;
 }
 

@@ -39,6 +39,9 @@ std::string FormatStatus(const v1::Job& job, const View& view);
 // What came out of a job that has ended.
 std::string FormatSummary(const v1::Job& job, const View& view);
 
+// "2", "2 (3 wanted)" until its next attempt, or "2 (1 to 4)" of a job that takes what there is.
+std::string WorldSizeText(const v1::Job& job);
+
 // An end that was wanted, and no failure.
 bool IsPlanned(v1::CauseCode code);
 // "attempt 1 on 2 workers, steps 1 to 500, failed: rank 1 was killed ..."; of an attempt that has ended.

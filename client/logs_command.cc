@@ -31,7 +31,8 @@ class LogPrinter {
  public:
   LogPrinter(Console* console, bool with_rank) : console_(*console), with_rank_(with_rank) {}
 
-  // The lines come again from the first: after a new connection those that were printed are passed over.
+  // The lines come again from the first: after a new connection those that were printed are passed
+  // over. The coordinator keeps them in a file that only grows.
   void Rewind() { passed_ = 0; }
   // False: nobody reads them.
   bool Print(const v1::StreamLogsResponse& response) {
@@ -57,6 +58,19 @@ class LogPrinter {
   v1::StreamLogsResponse all_;
 };
 
+// Until the coordinator that failed so knows the job again. Its stream may have no line for long, which
+// would leave open whether it is back.
+absl::Status AwaitReturn(Connection* connection, const std::string& job_id, absl::Status failure,
+                         Outage* outage) {
+  while (absl::IsUnavailable(failure)) {
+    absl::Status next = outage->WaitForNextTry(failure);
+    if (!next.ok()) return next;
+    failure = connection->Get(job_id).status();
+  }
+  if (failure.ok()) outage->End();
+  return failure;
+}
+
 // With --follow, also over a coordinator that is away for a while.
 absl::Status Print(Context* context, Connection* connection, const v1::StreamLogsRequest& request,
                    const FollowOptions& follow) {
@@ -67,17 +81,13 @@ absl::Status Print(Context* context, Connection* connection, const v1::StreamLog
   LogPrinter printer(&context->console, !request.has_rank());
   while (true) {
     printer.Rewind();
-    absl::Status read = connection->ReadLogs(request, follow.limits, [&](const auto& lines) {
-      outage.End();
-      return printer.Print(lines);
-    });
-    if (read.ok()) break;
+    absl::Status read = connection->ReadLogs(
+        request, follow.limits, [&](const auto& lines) { return printer.Print(lines); });
+    if (read.ok()) printer.End();
     if (!request.follow() || !absl::IsUnavailable(read)) return read;
-    absl::Status next = outage.WaitForNextTry(read);
-    if (!next.ok()) return next;
+    absl::Status back = AwaitReturn(connection, request.job_id(), read, &outage);
+    if (!back.ok()) return back;
   }
-  printer.End();
-  return absl::OkStatus();
 }
 
 absl::StatusOr<ExitCode> Logs(Context* context, const LogsOptions& options) {

@@ -19,16 +19,23 @@ using ::testing::Not;
 using ::testing::StartsWith;
 
 TEST_F(ProcessTest, NobodyListens_ExitsWith3AndOneLineThatNamesTheAddress) {
-  for (const char* line : {"list", "workers", "status x", "describe x", "wait x", "logs x",
-                           "loss x", "cancel x", "compare x y", "list -o json"}) {
-    const Result result = Tandem(line);
+  for (const char* line :
+       {"list", "workers", "status x", "describe x", "wait x", "logs x", "loss x", "cancel x",
+        "compare x y", "list -o json", "resize x 2", "drain x"}) {
+    const Result result = Tandem(absl::StrCat(line, " --retry-for 0"));
     EXPECT_EQ(result.code, 3) << line;
     EXPECT_EQ(result.out, "") << line;
     EXPECT_THAT(result.err, HasSubstr(nobody_.address())) << line;
     EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
   }
-  EXPECT_EQ(Tandem("submit " + spec_file_).code, 3);
-  EXPECT_EQ(Tandem("run " + spec_file_).code, 3);
+  EXPECT_EQ(Tandem("submit --retry-for 0 " + spec_file_).code, 3);
+  EXPECT_EQ(Tandem("run --retry-for 0 " + spec_file_).code, 3);
+}
+
+TEST_F(ProcessTest, NobodyListens_IsWaitedForByDefaultAndSaidSo) {
+  EXPECT_THAT(Tandem("list").err,
+              StartsWith(absl::StrCat("no coordinator answers at ", nobody_.address(),
+                                      " yet; trying again for 3s\ntandem: ")));
 }
 
 TEST_F(ProcessTest, ListenerThatNeverAnswers_ExitsWith3Soon) {
@@ -49,6 +56,16 @@ TEST_F(ProcessTest, WrongCommandLines_ExitWith2AndOneLine) {
                                   std::string("--coordinator nowhere list"),
                                   std::string("completion tcsh"),
                                   std::string("wait x --timeout soon"),
+                                  std::string("list --retry-for -1"),
+                                  std::string("resize x"),
+                                  std::string("resize x 0"),
+                                  std::string("resize x 1-"),
+                                  std::string("resize x 4-2"),
+                                  std::string("resize x 1-2-3"),
+                                  std::string("drain x --undo --wait"),
+                                  "check " + spec_file_ + " --workers 1-",
+                                  "check " + spec_file_ + " --workers 1-2-3",
+                                  "check " + spec_file_ + " --priority high",
                                   "run " + spec_file_ + " --local 0",
                                   "run " + spec_file_ + " --local many",
                                   "run " + spec_file_ + " --workers -1",
@@ -102,8 +119,8 @@ TEST_F(ProcessTest, DerivedLogicalRanks_AreNoted) {
       "note: logical_ranks is not set and becomes 4, from workers; set it to keep the same result "
       "with another number of workers\n";
   EXPECT_EQ(Tandem("check --workers 3 " + spec_file_).err, note);
-  EXPECT_THAT(Tandem("submit --workers 3 " + spec_file_).err, StartsWith(note));
-  EXPECT_THAT(Tandem("run --workers 3 " + spec_file_).err, StartsWith(note));
+  EXPECT_THAT(Tandem("submit --retry-for 0 --workers 3 " + spec_file_).err, StartsWith(note));
+  EXPECT_THAT(Tandem("run --retry-for 0 --workers 3 " + spec_file_).err, StartsWith(note));
 }
 
 TEST_F(ProcessTest, Help_SaysTheExitCodesOnce) {
@@ -227,7 +244,7 @@ TEST_F(ProcessTest, Completion_OfJobs_CallsTheProgramAsTyped) {
                                   << "echo ${COMPREPLY[*]}\n";
   const std::string bash = "bash " + folder_ + "/try >" + folder_ + "/tried";
   EXPECT_EQ(std::system(bash.c_str()), 0);
-  EXPECT_EQ(Contents(folder_ + "/tried"), "job-of-list_--ids\n");
+  EXPECT_EQ(Contents(folder_ + "/tried"), "job-of-list_--ids_--retry-for_0\n");
 }
 
 TEST_F(ProcessTest, Completion_OfOtherShells_HasEveryCommand) {

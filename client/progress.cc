@@ -30,6 +30,19 @@ std::string StepText(const v1::Job& job) {
                                 : absl::StrCat("step ", job.step(), "/", job.total_steps());
 }
 
+// The number of the last attempt that ended without being the job's end; 0: none has.
+uint32_t LastThatWasFollowed(const v1::Job& job) {
+  if (job.attempts().empty()) return 0;
+  const v1::AttemptStatus& last = *job.attempts().rbegin();
+  // What becomes of it is for the summary.
+  const bool is_the_end = HasEnded(job.state()) || job.state() == v1::JOB_STATE_CANCELLING;
+  return last.has_ended_at() && !is_the_end ? last.number() : last.number() - 1;
+}
+
+std::string ContinuationText(const v1::Job& job) {
+  return job.has_checkpoint() ? "goes on from its checkpoint" : "starts again";
+}
+
 std::vector<Fact> Facts(const v1::Job& job) {
   std::vector<Fact> facts = {{StepText(job), 0}, {absl::StrCat("epoch ", EpochText(job)), 3}};
   if (job.has_loss()) facts.push_back({absl::StrCat("loss ", LossText(job.loss())), 1});
@@ -118,7 +131,7 @@ bool Progress::RateIsKnown() const {
 
 void Progress::Update(const v1::Job& job) {
   NoteSteps(job);
-  if (!HasEnded(job.state())) TellOfRestarts(job);
+  TellOfRestarts(job);
   if (HasEnded(job.state()) || !IsDue(job)) return;
   shown_ = job;
   shown_at_ = clock_.Now().steady;
@@ -129,10 +142,12 @@ void Progress::Update(const v1::Job& job) {
 }
 
 void Progress::TellOfRestarts(const v1::Job& job) {
+  const uint32_t ended = LastThatWasFollowed(job);
+  const uint32_t told = told_.value_or(ended == 0 ? 0 : ended - 1);
+  told_ = std::max(told, ended);
   for (const v1::AttemptStatus& attempt : job.attempts()) {
-    if (!attempt.has_ended_at() || attempt.number() <= told_) continue;
-    told_ = attempt.number();
-    Remark(absl::StrCat(job.id(), " ", AttemptText(attempt), "; the job goes on"));
+    if (attempt.number() <= told || attempt.number() > ended) continue;
+    Remark(absl::StrCat(job.id(), " ", AttemptText(attempt), "; the job ", ContinuationText(job)));
   }
 }
 

@@ -35,7 +35,7 @@ class Progress {
   bool IsLive() const { return console_.settings().remarks_are_terminal; }
   bool IsDue(const v1::Job& job) const;
   void NoteSteps(const v1::Job& job);
-  // Says that attempts have ended and the job goes on.
+  // Says that attempts have ended and the job goes on; of those before the first state, only the last.
   void TellOfRestarts(const v1::Job& job);
   bool RateIsKnown() const;
 
@@ -46,8 +46,8 @@ class Progress {
   std::optional<absl::Duration> shown_at_;
   // Since when steps of this attempt have been seen.
   uint32_t attempt_ = 0;
-  // The last attempt whose end has been told.
-  uint32_t told_ = 0;
+  // The last attempt whose end has been told; unset before the first state.
+  std::optional<uint32_t> told_;
   std::optional<absl::Duration> steps_since_;
 };
 

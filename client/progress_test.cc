@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
+
 namespace tandem::client {
 namespace {
 
@@ -93,6 +95,57 @@ TEST_F(ProgressTest, TimeLeft_InANewAttempt_IsHiddenAgain) {
   v1::Job again = RunningAt(20);
   again.set_attempt(2);
   EXPECT_THAT(Show(true, {RunningAt(10), again}, absl::Seconds(2)), Not(HasSubstr("left")));
+}
+
+// A job whose attempts up to `ended` failed, and which is at the next one.
+v1::Job WithAttempts(v1::Job job, uint32_t ended) {
+  for (uint32_t number = 1; number <= ended; ++number) {
+    v1::AttemptStatus& attempt = *job.add_attempts();
+    attempt.set_number(number);
+    attempt.set_world_size(2);
+    attempt.mutable_ended_at()->set_seconds(1);
+    attempt.mutable_cause()->set_message("rank 1 died");
+  }
+  job.add_attempts()->set_number(ended + 1);
+  job.set_attempt(ended + 1);
+  return job;
+}
+
+TEST_F(ProgressTest, AttemptThatEnds_IsToldOnce) {
+  v1::Job again = WithAttempts(RunningAt(1), 1);
+  v1::Job later = WithAttempts(RunningAt(7), 1);
+  const std::string told = "digits-abc attempt 1 on 2 workers, failed: rank 1 died; the job ";
+  const std::vector<v1::Job> jobs = {WithAttempts(RunningAt(5), 0), again, later, later};
+  EXPECT_EQ(
+      Show(false, jobs, absl::Seconds(2)),
+      absl::StrCat("digits-abc step 5/1000 epoch 4/20 loss 0.1234 50 steps/s\n", told,
+                   "starts again\n", "digits-abc step 1/1000 epoch 4/20 loss 0.1234 50 steps/s\n",
+                   "digits-abc step 7/1000 epoch 4/20 loss 0.1234 50 steps/s\n"));
+  again.mutable_checkpoint()->set_step(4);
+  EXPECT_THAT(Show(false, {jobs[0], again}, absl::Seconds(2)),
+              HasSubstr(told + "goes on from its checkpoint\n"));
+}
+
+TEST_F(ProgressTest, AttemptsThatEndBetweenTwoStates_AreToldAll) {
+  const std::string text =
+      Show(false, {WithAttempts(RunningAt(5), 0), WithAttempts(RunningAt(6), 2)}, absl::Seconds(2));
+  EXPECT_THAT(text, HasSubstr("attempt 1 on"));
+  EXPECT_THAT(text, HasSubstr("attempt 2 on"));
+}
+
+TEST_F(ProgressTest, AttemptsBeforeItIsWatched_AreNoNewsButTheLast) {
+  const std::string text = Show(false, {WithAttempts(RunningAt(5), 40)}, absl::Seconds(2));
+  EXPECT_THAT(text, testing::StartsWith("digits-abc attempt 40 on"));
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);
+}
+
+TEST_F(ProgressTest, LastAttemptOfAJobThatHasEnded_IsLeftToTheSummary) {
+  v1::Job ended = WithAttempts(RunningAt(5), 1);
+  ended.mutable_attempts(1)->mutable_ended_at()->set_seconds(2);
+  ended.set_state(v1::JOB_STATE_FAILED);
+  const std::string text = Show(false, {WithAttempts(RunningAt(5), 0), ended}, absl::Seconds(2));
+  EXPECT_THAT(text, HasSubstr("attempt 1 on"));
+  EXPECT_THAT(text, Not(HasSubstr("attempt 2")));
 }
 
 TEST_F(ProgressTest, Interrupted_LeavesTheLineAndGoesOnBelow) {

@@ -20,7 +20,8 @@ struct ResizeOptions {
 bool ParseWorkers(ResizeOptions* options) {
   const std::vector<std::string> ends = absl::StrSplit(options->workers, '-');
   return ends.size() <= 2 && absl::SimpleAtoi(ends.front(), &options->min) &&
-         absl::SimpleAtoi(ends.back(), &options->max);
+         absl::SimpleAtoi(ends.back(), &options->max) && options->min > 0 &&
+         options->min <= options->max;
 }
 
 absl::StatusOr<ExitCode> Resize(Context* context, const ResizeOptions& options) {
@@ -49,7 +50,8 @@ void AddResizeCommand(CLI::App* app, Context* context) {
   command->callback([=] {
     if (!ParseWorkers(options.get())) {
       throw CLI::ValidationError(
-          "WORKERS", absl::StrCat("expected a number or MIN-MAX, found ", options->workers));
+          "WORKERS",
+          absl::StrCat("expected a number from 1 on, or MIN-MAX, found ", options->workers));
     }
     context->command = [=] { return Resize(context, *options); };
   });

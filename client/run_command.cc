@@ -34,10 +34,11 @@ absl::Status FitToSlots(uint32_t slots, Console* console, v1::JobSpec* spec) {
                                    ": logical_ranks is ", most));
     }
   }
-  if (BoundsOf(*spec).min <= slots) return spec::Validate(*spec);
-  return absl::InvalidArgumentError(
-      absl::StrCat("workers: ", spec->workers(), " do not fit on --local ", slots,
-                   ": each needs a slot (--workers ", slots, " trains on fewer)"));
+  const uint32_t fewest = BoundsOf(*spec).min;
+  if (fewest <= slots) return spec::Validate(*spec);
+  return absl::InvalidArgumentError(absl::StrCat("workers: ", fewest, " do not fit on --local ",
+                                                 slots, ": each needs a slot (--workers ", slots,
+                                                 " trains on fewer)"));
 }
 
 // One run, from the connection to the summary. The first interrupt cancels the job, a second one
@@ -107,7 +108,7 @@ class Run {
 
   ExitCode Report(const v1::Job& job) {
     context_.Answer(job, [&] { return FormatSummary(job, context_.ViewOfNow()); });
-    if (context_.console.settings().json && job.has_cause()) {
+    if (context_.console.settings().json && job.state() == v1::JOB_STATE_FAILED) {
       context_.console.Remark(absl::StrCat(job.id(), ": ", job.cause().message()));
     }
     return handled_ > 0 ? ExitCode::kInterrupted : ExitCodeOf(job.state());
@@ -127,11 +128,11 @@ absl::StatusOr<ExitCode> RunJob(Context* context, const RunOptions& options) {
     const absl::Status fits = FitToSlots(*options.local_slots, &context->console, &*spec);
     if (!fits.ok()) return fits;
   }
+  Interrupts interrupts;
+  const SignalForwarder forwarder(&interrupts);
   const absl::Status resumed = options.resume.ApplyTo(&*spec, *context);
   if (!resumed.ok()) return resumed;
   NoteDerivedRanks(*spec, &context->console);
-  Interrupts interrupts;
-  const SignalForwarder forwarder(&interrupts);
   if (!options.local_slots) return Run(context, &interrupts, nullptr).Execute(*spec);
   const auto cluster =
       LocalCluster::Start({LocalCluster::FolderOfThisProgram(), *options.local_slots}, &interrupts);

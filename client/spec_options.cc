@@ -1,20 +1,17 @@
 #include "client/spec_options.h"
 
-#include <utility>
-
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "common/spec/spec.h"
 #include "common/spec/spec_file.h"
 
 namespace tandem::client {
 namespace {
 
+// "1-4" as a specification has it. What begins with a dash is a number, if a wrong one.
 std::string RangeAsYaml(const std::string& text) {
-  const std::pair<std::string, std::string> ends = absl::StrSplit(text, absl::MaxSplits('-', 1));
-  if (!absl::StrContains(text, '-')) return text;
-  return absl::StrCat("{min: ", ends.first, ", max: ", ends.second, "}");
+  const size_t dash = text.find('-', 1);
+  if (dash == std::string::npos) return text;
+  return absl::StrCat("{min: ", text.substr(0, dash), ", max: ", text.substr(dash + 1), "}");
 }
 
 }  // namespace
@@ -25,6 +22,7 @@ void SpecOptions::AddTo(CLI::App* command) {
       ->add_option("--workers", workers,
                    "World size, instead of the file's; MIN-MAX begins with what is free")
       ->type_name("N|MIN-MAX");
+  command->add_option("--priority", priority, "Higher ones start first, instead of the file's");
 }
 
 void SpecOptions::AddWithoutWorkersTo(CLI::App* command) {
@@ -41,6 +39,7 @@ absl::StatusOr<v1::JobSpec> SpecOptions::Load() const {
   std::vector<std::string> all = settings;
   if (workers) all.push_back(absl::StrCat("workers=", RangeAsYaml(*workers)));
   if (seed) all.push_back(absl::StrCat("seed=", *seed));
+  if (priority) all.push_back(absl::StrCat("priority=", *priority));
   return spec::LoadSpec(file, all);
 }
 

@@ -17,6 +17,7 @@ struct SpecOptions {
   // As typed: they are read by the rules of the specification.
   std::optional<std::string> workers;
   std::optional<std::string> seed;
+  std::optional<std::string> priority;
   std::vector<std::string> settings;
 
   void AddTo(CLI::App* command);

@@ -217,6 +217,129 @@ TEST(FormatDescription, ResumedJob_SaysWhereItWentOnAndWhatItSaved) {
   EXPECT_THAT(text, HasSubstr("/checkpoints/digits/1100 at step 1100\n"));
 }
 
+v1::AttemptStatus Attempt(uint32_t number, uint64_t first_step, uint64_t last_step) {
+  v1::AttemptStatus attempt;
+  attempt.set_number(number);
+  attempt.set_world_size(number);
+  attempt.set_first_step(first_step);
+  attempt.set_last_step(last_step);
+  *attempt.mutable_started_at() = ToProto(kNow - absl::Seconds(65));
+  *attempt.mutable_ended_at() = ToProto(kNow - absl::Seconds(5));
+  return attempt;
+}
+
+v1::AttemptStatus Because(v1::AttemptStatus attempt, v1::CauseCode code, const std::string& why) {
+  attempt.mutable_cause()->set_code(code);
+  attempt.mutable_cause()->set_message(why);
+  return attempt;
+}
+
+// The second attempt runs, or is the last one.
+v1::Job RestartedJob(v1::JobState state) {
+  v1::Job job = FailedJob();
+  job.set_state(state);
+  job.set_attempt(2);
+  *job.add_attempts() =
+      Because(Attempt(1, 1, 500), v1::CAUSE_CODE_RANK_DIED, job.cause().message());
+  *job.add_attempts() = Attempt(2, 401, 500);
+  *job.mutable_attempts(1)->mutable_pause() = ToProto(absl::Milliseconds(1500));
+  if (state == v1::JOB_STATE_RUNNING) job.mutable_attempts(1)->clear_ended_at();
+  return job;
+}
+
+TEST(AttemptText, SaysWorkersStepsAndWhyItEnded) {
+  EXPECT_EQ(AttemptText(Because(Attempt(1, 0, 0), v1::CAUSE_CODE_RANK_DIED, "rank 0 died")),
+            "attempt 1 on 1 worker, failed: rank 0 died");
+  EXPECT_EQ(AttemptText(Because(Attempt(2, 401, 500), v1::CAUSE_CODE_RESIZED, "from 2 to 3")),
+            "attempt 2 on 2 workers, steps 401 to 500, ended: from 2 to 3");
+  EXPECT_EQ(AttemptText(Attempt(2, 401, 500)), "attempt 2 on 2 workers, steps 401 to 500");
+}
+
+TEST(FormatDescription, JobThatWasStartedAgain_HasALineForEachAttempt) {
+  const std::string text = FormatDescription(RestartedJob(v1::JOB_STATE_RUNNING), Plain());
+  EXPECT_THAT(text, HasSubstr("\nATTEMPT  WORKERS  STEPS    PAUSE  STARTED              TOOK  END\n"
+                              "1        1        1-500           1970-01-12 13:45:35  1m    rank 1 "
+                              "was killed by signal 9 at step 7\n"
+                              "2        2        401-500  1.5s   1970-01-12 13:45:35  1m5s  goes "
+                              "on\n"));
+}
+
+TEST(FormatDescription, AttemptsThatWereForgotten_LeaveAGap) {
+  v1::Job job = RestartedJob(v1::JOB_STATE_RUNNING);
+  EXPECT_THAT(FormatDescription(job, Plain()), Not(HasSubstr("\n...")));
+  job.set_attempt(7);
+  job.mutable_attempts(1)->set_number(7);
+  EXPECT_THAT(FormatDescription(job, Plain()), HasSubstr("\n...\n7  "));
+}
+
+TEST(FormatDescription, LastAttempt_EndsAsTheJobDid) {
+  EXPECT_THAT(FormatDescription(RestartedJob(v1::JOB_STATE_SUCCEEDED), Plain()),
+              HasSubstr("  finished\n"));
+  EXPECT_THAT(FormatDescription(RestartedJob(v1::JOB_STATE_CANCELLED), Plain()),
+              HasSubstr("  cancelled\n"));
+  v1::Job job = RestartedJob(v1::JOB_STATE_RUNNING);
+  job.mutable_attempts(1)->mutable_cause()->set_message("worker node-a is being drained");
+  EXPECT_THAT(FormatDescription(job, Plain()),
+              HasSubstr("  is ending: worker node-a is being drained\n"));
+}
+
+TEST(FormatDescription, JobOfOneAttempt_HasNoTimeline) {
+  v1::Job job = FinishedJob();
+  *job.add_attempts() = Attempt(1, 1, 1120);
+  EXPECT_THAT(FormatDescription(job, Plain()), Not(HasSubstr("ATTEMPT")));
+}
+
+TEST(FormatDescription, FailedAttempts_SayHowManyMoreThereMayBeAndWhen) {
+  v1::Job job = RestartedJob(v1::JOB_STATE_QUEUED);
+  job.set_failures(2);
+  job.mutable_spec()->mutable_restart()->set_max(3);
+  *job.mutable_restart_at() = ToProto(kNow + absl::Seconds(1));
+  const std::string text = FormatDescription(job, Plain());
+  EXPECT_THAT(text, HasSubstr("2 since the last checkpoint; at most 3 are followed by another"));
+  EXPECT_THAT(text, HasSubstr("starts again   1970-01-12 13:46:41.000 UTC\n"));
+}
+
+TEST(FormatStatus, JobThatWasStartedAgain_SaysWhichAttemptFailed) {
+  const std::string line = "attempt 1 failed: rank 1 was killed by signal 9 at step 7\n";
+  for (const v1::JobState state :
+       {v1::JOB_STATE_RUNNING, v1::JOB_STATE_QUEUED, v1::JOB_STATE_CANCELLED}) {
+    EXPECT_THAT(FormatStatus(RestartedJob(state), Plain()), EndsWith("\n" + line));
+  }
+  EXPECT_THAT(FormatSummary(RestartedJob(v1::JOB_STATE_CANCELLED), Plain()), HasSubstr(line));
+  EXPECT_THAT(FormatStatus(RestartedJob(v1::JOB_STATE_FAILED), Plain()), HasSubstr("\ncause: "));
+}
+
+TEST(WorldSizeText, OtherWorkersThanNow_AreSaid) {
+  v1::Job job = FinishedJob();
+  EXPECT_EQ(WorldSizeText(job), "2") << "of a list, without a specification";
+  job.mutable_spec()->set_workers(2);
+  EXPECT_EQ(WorldSizeText(job), "2");
+  job.mutable_spec()->set_workers(4);
+  job.mutable_spec()->set_min_workers(1);
+  EXPECT_EQ(WorldSizeText(job), "2 (1 to 4)");
+  job.set_resized_min(3);
+  job.set_resized_max(3);
+  EXPECT_EQ(WorldSizeText(job), "2 (3 wanted)");
+  EXPECT_THAT(FormatStatus(job, Plain()), Not(HasSubstr("workers"))) << "it has ended";
+  job.set_state(v1::JOB_STATE_RUNNING);
+  EXPECT_THAT(FormatStatus(job, Plain()), HasSubstr("\nworkers: 2 (3 wanted)\n"));
+}
+
+TEST(WorkerStateText, SaysWhatKeepsAWorkerFromWork) {
+  v1::Worker worker;
+  worker.set_state(v1::WORKER_STATE_CONNECTED);
+  worker.add_slots()->set_job_id("digits-abc");
+  EXPECT_EQ(WorkerStateText(worker), "connected");
+  worker.set_draining(true);
+  EXPECT_EQ(WorkerStateText(worker), "draining");
+  worker.set_state(v1::WORKER_STATE_DISCONNECTED);
+  EXPECT_EQ(WorkerStateText(worker), "draining, disconnected");
+  worker.mutable_slots(0)->clear_job_id();
+  EXPECT_EQ(WorkerStateText(worker), "drained, disconnected");
+  worker.set_draining(false);
+  EXPECT_EQ(WorkerStateText(worker), "disconnected");
+}
+
 TEST(FormatWorkers, Slots_SayWhoUsesThem) {
   v1::ListWorkersResponse workers;
   v1::Worker* worker = workers.add_workers();

@@ -1,9 +1,9 @@
 // `tandem wait`: returns when a job has ended, with its result as exit code.
 #include <memory>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "client/commands.h"
+#include "client/duration_option.h"
 #include "client/follow.h"
 #include "client/interrupts.h"
 #include "client/progress.h"
@@ -15,14 +15,6 @@ struct WaitOptions {
   std::string job;
   absl::Duration timeout = absl::InfiniteDuration();
 };
-
-// "90s", "1h30m", or a number of seconds.
-bool ParseTimeout(const std::string& text, absl::Duration* timeout) {
-  double seconds = 0;
-  if (absl::SimpleAtod(text, &seconds)) *timeout = absl::Seconds(seconds);
-  const bool read = absl::SimpleAtod(text, &seconds) || absl::ParseDuration(text, timeout);
-  return read && *timeout >= absl::ZeroDuration();
-}
 
 absl::StatusOr<ExitCode> Wait(Context* context, const WaitOptions& options) {
   Interrupts interrupts;
@@ -61,15 +53,8 @@ void AddWaitCommand(CLI::App* app, Context* context) {
   CLI::App* command = app->add_subcommand("wait", "Wait for a job to end; exit as it did");
   command->add_option("JOB", options->job, "Id of the job, or a beginning that no other has")
       ->required();
-  command
-      ->add_option_function<std::string>(
-          "--timeout",
-          [options](const std::string& text) {
-            if (ParseTimeout(text, &options->timeout)) return;
-            throw CLI::ValidationError("--timeout", "expected a duration as 90s, found " + text);
-          },
-          "Stop waiting after this long, with exit code 124")
-      ->type_name("DURATION");
+  AddDurationOption(command, "--timeout", &options->timeout,
+                    "Stop waiting after this long, with exit code 124");
   command->callback([=] { context->command = [=] { return Wait(context, *options); }; });
 }
 

@@ -20,8 +20,10 @@ int BusySlots(const v1::Worker& worker) {
 }
 
 std::string WorkerStateText(const v1::Worker& worker) {
-  if (worker.draining()) return BusySlots(worker) > 0 ? "draining" : "drained";
-  return worker.state() == v1::WORKER_STATE_DISCONNECTED ? "disconnected" : "connected";
+  const bool disconnected = worker.state() == v1::WORKER_STATE_DISCONNECTED;
+  if (!worker.draining()) return disconnected ? "disconnected" : "connected";
+  return absl::StrCat(BusySlots(worker) > 0 ? "draining" : "drained",
+                      disconnected ? ", disconnected" : "");
 }
 
 std::string FormatWorkers(const v1::ListWorkersResponse& workers, const View& view) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "grpcpp/server_builder.h"
@@ -16,11 +17,16 @@ void AwaitLeaving(const grpc::ServerContext& context) {
   while (!context.IsCancelled()) never.WaitForNotificationWithTimeout(absl::Milliseconds(1));
 }
 
+void FreeSlots(v1::Worker* worker) {
+  for (v1::SlotStatus& slot : *worker->mutable_slots()) slot.clear_job_id();
+}
+
 }  // namespace
 
-FakeCoordinator::FakeCoordinator() {
+FakeCoordinator::FakeCoordinator(int port) {
   grpc::ServerBuilder builder;
-  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
+  builder.AddListeningPort(absl::StrCat("127.0.0.1:", port), grpc::InsecureServerCredentials(),
+                           &port_);
   builder.RegisterService(this);
   server_ = builder.BuildAndStart();
 }
@@ -37,6 +43,16 @@ std::vector<v1::SubmitJobRequest> FakeCoordinator::submitted() const {
 std::vector<std::string> FakeCoordinator::cancelled() const {
   absl::MutexLock lock(&mutex_);
   return cancelled_;
+}
+
+std::vector<v1::ResizeJobRequest> FakeCoordinator::resized() const {
+  absl::MutexLock lock(&mutex_);
+  return resized_;
+}
+
+std::vector<v1::DrainWorkerRequest> FakeCoordinator::drained() const {
+  absl::MutexLock lock(&mutex_);
+  return drained_;
 }
 
 grpc::Status FakeCoordinator::SubmitJob(grpc::ServerContext*, const v1::SubmitJobRequest* request,
@@ -56,9 +72,15 @@ grpc::Status FakeCoordinator::GetJob(grpc::ServerContext*, const v1::GetJobReque
                              : grpc::Status(grpc::StatusCode::NOT_FOUND, "no such job");
 }
 
-grpc::Status FakeCoordinator::ListJobs(grpc::ServerContext*, const v1::ListJobsRequest*,
+grpc::Status FakeCoordinator::ListJobs(grpc::ServerContext*, const v1::ListJobsRequest* request,
                                        v1::ListJobsResponse* response) {
-  for (const v1::Job& job : jobs) *response->add_jobs() = job;
+  size_t first = 0;
+  if (!request->page_token().empty() && !absl::SimpleAtoi(request->page_token(), &first)) {
+    return {grpc::StatusCode::INVALID_ARGUMENT, "page_token"};
+  }
+  const size_t end = std::min(jobs.size(), first + jobs_page);
+  for (size_t i = first; i < end; ++i) *response->add_jobs() = jobs[i];
+  if (end < jobs.size()) response->set_next_page_token(absl::StrCat(end));
   return grpc::Status::OK;
 }
 
@@ -91,14 +113,22 @@ grpc::Status FakeCoordinator::WatchJob(grpc::ServerContext* context, const v1::W
 grpc::Status FakeCoordinator::StreamLogs(grpc::ServerContext* context,
                                          const v1::StreamLogsRequest* request,
                                          grpc::ServerWriter<v1::StreamLogsResponse>* writer) {
-  for (const v1::LogLine& line : logs) {
-    if (request->has_rank() && request->rank() != line.rank()) continue;
+  LogScript script = {logs.size(), grpc::Status::OK};
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!log_scripts.empty()) {
+      script = log_scripts.front();
+      log_scripts.pop_front();
+    }
+  }
+  for (size_t i = 0; i < script.lines; ++i) {
+    if (request->has_rank() && request->rank() != logs[i].rank()) continue;
     v1::StreamLogsResponse response;
-    *response.add_lines() = line;
+    *response.add_lines() = logs[i];
     writer->Write(response);
   }
   if (logs_wait_for_client) AwaitLeaving(*context);
-  return grpc::Status::OK;
+  return script.end;
 }
 
 grpc::Status FakeCoordinator::GetHistory(grpc::ServerContext*, const v1::GetHistoryRequest* request,
@@ -114,8 +144,43 @@ grpc::Status FakeCoordinator::GetHistory(grpc::ServerContext*, const v1::GetHist
 
 grpc::Status FakeCoordinator::ListWorkers(grpc::ServerContext*, const v1::ListWorkersRequest*,
                                           v1::ListWorkersResponse* response) {
+  absl::MutexLock lock(&mutex_);
+  if (!worker_lists.empty()) {
+    grpc::Status end = worker_lists.front();
+    worker_lists.pop_front();
+    if (!end.ok()) return end;
+    for (v1::Worker& worker : workers) FreeSlots(&worker);
+  }
   for (const v1::Worker& worker : workers) *response->add_workers() = worker;
   return grpc::Status::OK;
+}
+
+grpc::Status FakeCoordinator::ResizeJob(grpc::ServerContext*, const v1::ResizeJobRequest* request,
+                                        v1::ResizeJobResponse* response) {
+  absl::MutexLock lock(&mutex_);
+  resized_.push_back(*request);
+  for (const v1::Job& job : jobs) {
+    if (job.id() != request->job_id()) continue;
+    *response->mutable_job() = job;
+    response->mutable_job()->set_resized_min(request->min_workers());
+    response->mutable_job()->set_resized_max(request->max_workers());
+    return grpc::Status::OK;
+  }
+  return {grpc::StatusCode::NOT_FOUND, "no such job"};
+}
+
+grpc::Status FakeCoordinator::DrainWorker(grpc::ServerContext*,
+                                          const v1::DrainWorkerRequest* request,
+                                          v1::DrainWorkerResponse* response) {
+  absl::MutexLock lock(&mutex_);
+  drained_.push_back(*request);
+  for (v1::Worker& worker : workers) {
+    if (worker.name() != request->worker()) continue;
+    worker.set_draining(!request->undo());
+    *response->mutable_worker() = worker;
+    return grpc::Status::OK;
+  }
+  return {grpc::StatusCode::NOT_FOUND, "no such worker"};
 }
 
 v1::Job MakeJob(const std::string& id, v1::JobState state) {

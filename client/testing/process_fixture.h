@@ -1,8 +1,6 @@
 #pragma once
 
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 
 #include <cstdlib>
@@ -12,7 +10,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "common/file_descriptor.h"
+#include "client/testing/dead_port.h"
 #include "common/spec/sample_spec.h"
 #include "common/spec/yaml_writer.h"
 #include "common/temporary_folder.h"
@@ -32,28 +30,6 @@ inline std::string Contents(const std::string& path) {
   text << file.rdbuf();
   return text.str();
 }
-
-// A port that nobody else can get: bound here, and at most half alive.
-class DeadPort {
- public:
-  explicit DeadPort(bool accepts_connections)
-      : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address = {};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof(address);
-    EXPECT_EQ(bind(socket_.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
-    getsockname(socket_.get(), reinterpret_cast<sockaddr*>(&address), &size);
-    if (accepts_connections) listen(socket_.get(), 8);
-    address_ = absl::StrCat("127.0.0.1:", ntohs(address.sin_port));
-  }
-
-  const std::string& address() const { return address_; }
-
- private:
-  FileDescriptor socket_;
-  std::string address_;
-};
 
 class ProcessTest : public testing::Test {
  protected:

@@ -76,7 +76,7 @@ std::optional<SpecDifference> Compare(const std::string& key, const Message& fir
   const auto& type = *first.GetDescriptor();
   for (int i = 0; i < type.field_count(); ++i) {
     const FieldDescriptor& field = *type.field(i);
-    const std::string name = spec::JoinKey(key, field.name());
+    const std::string name = spec::JoinKey(key, spec::KeyName(field));
     const bool section = spec::IsSection(field);
     auto difference = section ? CompareSections(name, field, first, second)
                               : CompareValues(name, field, first, second);

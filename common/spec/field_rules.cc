@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
-#include "common/proto_time.h"
 #include "google/protobuf/duration.pb.h"
 
 namespace tandem::spec {
@@ -17,6 +16,9 @@ using google::protobuf::EnumDescriptor;
 using google::protobuf::EnumValueDescriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
+
+// Nobody means more; sums with it stay far from the ends of what a message can hold.
+constexpr absl::Duration kLongestDuration = absl::Hours(24 * 365);
 
 // The prefix that proto style puts before each value: "ACTIVATION_" for Activation.
 std::string EnumPrefix(const EnumDescriptor& type) {
@@ -82,17 +84,28 @@ bool IsDuration(const FieldDescriptor& field) {
          field.message_type() == google::protobuf::Duration::descriptor();
 }
 
+// Any there can be, also one that a client made up: it ends at infinity instead of overflowing.
 absl::Duration DurationValue(const Message& message, const FieldDescriptor& field) {
-  return FromProto(static_cast<const google::protobuf::Duration&>(
-      message.GetReflection()->GetMessage(message, &field)));
+  const auto& value = static_cast<const google::protobuf::Duration&>(
+      message.GetReflection()->GetMessage(message, &field));
+  return absl::Seconds(value.seconds()) + absl::Nanoseconds(value.nanos());
+}
+
+absl::Duration ShortestDuration(const v1::Rule& rule) {
+  absl::Duration shortest = absl::ZeroDuration();
+  // A test reads every bound there is, so this cannot fail.
+  if (!rule.min_duration().empty()) absl::ParseDuration(rule.min_duration(), &shortest);
+  return shortest;
 }
 
 std::optional<std::string> DurationProblem(absl::Duration value, const v1::Rule& rule) {
-  absl::Duration min = absl::ZeroDuration();
-  if (!rule.min_duration().empty()) absl::ParseDuration(rule.min_duration(), &min);
-  if (value >= min) return std::nullopt;
-  return absl::StrCat(absl::FormatDuration(value), " is too short: at least ",
-                      absl::FormatDuration(min));
+  const std::string text = absl::FormatDuration(value);
+  if (value > kLongestDuration) {
+    return absl::StrCat(text, " is too long: at most ", absl::FormatDuration(kLongestDuration));
+  }
+  const absl::Duration shortest = ShortestDuration(rule);
+  if (value >= shortest) return std::nullopt;
+  return absl::StrCat(text, " is too short: at least ", absl::FormatDuration(shortest));
 }
 
 }  // namespace
@@ -158,6 +171,7 @@ std::string LimitsText(const v1::Rule& rule) {
   if (rule.has_max()) {
     return absl::StrCat(rule.below_max() ? "less than " : "at most ", NumberText(rule.max()));
   }
+  if (!rule.min_duration().empty()) return absl::StrCat("at least ", rule.min_duration());
   return "";
 }
 

@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include "absl/time/time.h"
 #include "common/spec/nearest.h"
 #include "tandem/v1/spec.pb.h"
 
@@ -24,6 +25,21 @@ void VisitFields(const Descriptor& type, const std::function<void(const FieldDes
 TEST(Rules, EveryKey_HasHelp) {
   VisitFields(*v1::JobSpec::descriptor(), [](const FieldDescriptor& field) {
     EXPECT_NE(RuleOf(field).help(), "") << field.full_name();
+  });
+}
+
+TEST(Rules, EveryShortestDuration_Reads) {
+  VisitFields(*v1::JobSpec::descriptor(), [](const FieldDescriptor& field) {
+    absl::Duration shortest;
+    const std::string& text = RuleOf(field).min_duration();
+    EXPECT_TRUE(text.empty() || absl::ParseDuration(text, &shortest)) << field.full_name();
+  });
+}
+
+TEST(Rules, EveryHiddenKey_IsWrittenAsPartOfARange) {
+  VisitFields(*v1::JobSpec::descriptor(), [](const FieldDescriptor& field) {
+    EXPECT_EQ(RuleOf(field).range_from().empty(), RangeStart(field) == nullptr);
+    EXPECT_EQ(RuleOf(field).hidden(), KeyName(field) != field.name()) << field.full_name();
   });
 }
 

@@ -52,11 +52,16 @@ std::string WholeNumberHint(absl::string_view text) {
   return absl::StrCat(" (write ", static_cast<int64_t>(value), ")");
 }
 
+// What is asked for where a negative number cannot even be stored.
+std::string NotNegative(const v1::Rule& rule) {
+  return absl::StrCat("a whole number, ", rule.has_min() ? LimitsText(rule) : "at least 0");
+}
+
 template <typename Integer>
-absl::StatusOr<Integer> ParseInteger(absl::string_view text) {
+absl::StatusOr<Integer> ParseInteger(absl::string_view text, const v1::Rule& rule) {
   constexpr bool kUnsigned = std::numeric_limits<Integer>::min() == 0;
   if (!IsWholeNumber(text)) return Mismatch("a whole number", text, WholeNumberHint(text));
-  if (kUnsigned && text.front() == '-') return Mismatch("a whole number of at least 0", text);
+  if (kUnsigned && text.front() == '-') return Mismatch(NotNegative(rule), text);
   Integer value;
   if (absl::SimpleAtoi(text, &value)) return value;
   return Mismatch(absl::StrCat("a whole number from ", std::numeric_limits<Integer>::min(), " to ",
@@ -91,9 +96,10 @@ absl::StatusOr<int> ParseEnum(absl::string_view text, const FieldDescriptor& fie
 
 absl::Status StoreDuration(absl::string_view text, const FieldDescriptor& field, Message* message) {
   absl::Duration value;
-  const bool fits = absl::ParseDuration(text, &value) && value >= absl::ZeroDuration() &&
-                    value <= absl::Hours(24 * 365);
-  if (!fits) return Mismatch(absl::StrCat("a ", TypeText(field)), text);
+  const bool fits = absl::ParseDuration(text, &value) && value >= absl::ZeroDuration();
+  // An infinite one has no place in a message.
+  if (!fits || value == absl::InfiniteDuration())
+    return Mismatch(absl::StrCat("a ", TypeText(field)), text);
   *static_cast<google::protobuf::Duration*>(
       message->GetReflection()->MutableMessage(message, &field)) = ToProto(value);
   return absl::OkStatus();
@@ -115,14 +121,14 @@ absl::Status Store(const absl::StatusOr<Value>& value, const FieldDescriptor& fi
 absl::Status SetFromText(absl::string_view text, const FieldDescriptor& field, Message* message) {
   switch (field.cpp_type()) {
     case FieldDescriptor::CPPTYPE_INT32:
-      return Store(ParseInteger<int32_t>(text), field, message, &Reflection::SetInt32,
-                   &Reflection::AddInt32);
+      return Store(ParseInteger<int32_t>(text, RuleOf(field)), field, message,
+                   &Reflection::SetInt32, &Reflection::AddInt32);
     case FieldDescriptor::CPPTYPE_UINT32:
-      return Store(ParseInteger<uint32_t>(text), field, message, &Reflection::SetUInt32,
-                   &Reflection::AddUInt32);
+      return Store(ParseInteger<uint32_t>(text, RuleOf(field)), field, message,
+                   &Reflection::SetUInt32, &Reflection::AddUInt32);
     case FieldDescriptor::CPPTYPE_UINT64:
-      return Store(ParseInteger<uint64_t>(text), field, message, &Reflection::SetUInt64,
-                   &Reflection::AddUInt64);
+      return Store(ParseInteger<uint64_t>(text, RuleOf(field)), field, message,
+                   &Reflection::SetUInt64, &Reflection::AddUInt64);
     case FieldDescriptor::CPPTYPE_DOUBLE:
       return Store(ParseDouble(text), field, message, &Reflection::SetDouble,
                    &Reflection::AddDouble);

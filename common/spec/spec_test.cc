@@ -66,6 +66,24 @@ INSTANTIATE_TEST_SUITE_P(
                 "global_batch_size"},
         BadSpec{"NoWorkers", [](auto* s) { s->set_workers(0); }, "workers"},
         BadSpec{"MaxWorkers", [](auto* s) { s->set_workers(4294967295u); }, "workers"},
+        BadSpec{"NoFewestWorkers", [](auto* s) { s->set_min_workers(0); }, "workers.min"},
+        BadSpec{"FewestAboveMost", [](auto* s) { s->set_min_workers(2); }, "workers.min"},
+        BadSpec{"ElasticWithoutCheckpoint",
+                [](auto* s) {
+                  s->set_workers(2);
+                  s->set_min_workers(1);
+                },
+                "checkpoint"},
+        BadSpec{"BackoffBelowZero",
+                [](auto* s) { s->mutable_restart()->mutable_backoff()->set_nanos(-1); },
+                "restart.backoff"},
+        BadSpec{"BackoffBeyondWhatNanosecondsCount",
+                [](auto* s) {
+                  s->mutable_restart()->mutable_backoff()->set_seconds(
+                      std::numeric_limits<int64_t>::max());
+                },
+                "restart.backoff"},
+        BadSpec{"HangTimeoutOfNothing", [](auto* s) { s->mutable_hang_timeout(); }, "hang_timeout"},
         BadSpec{"ThreeLogicalRanks", [](auto* s) { s->set_logical_ranks(3); }, "logical_ranks"},
         BadSpec{"MoreWorkersThanLogicalRanks",
                 [](auto* s) {
@@ -205,6 +223,9 @@ TEST(FillDefaults, SampleSpec_GivesWhatSpecProtoSays) {
   EXPECT_EQ(spec.model().mlp().activation(), v1::ACTIVATION_RELU);
   EXPECT_EQ(spec.optimizer().adamw().beta2(), 0.999);
   EXPECT_EQ(spec.optimizer().adamw().eps(), 1e-8);
+  EXPECT_EQ(spec.restart().max(), 3u) << "also where the section is left out";
+  EXPECT_EQ(spec.restart().backoff().nanos(), 500'000'000);
+  EXPECT_FALSE(spec.has_min_workers());
   EXPECT_FALSE(spec.has_evaluate());
   EXPECT_FALSE(spec.has_steps());
 }
@@ -217,6 +238,16 @@ TEST(FillDefaults, LogicalRanks_AreWorkersRoundedUp) {
     FillDefaults(&spec);
     EXPECT_EQ(spec.logical_ranks(), expected) << workers;
   }
+}
+
+TEST(FillDefaults, LogicalRanksOfAnElasticJob_AreTheMostWorkersRoundedUp) {
+  v1::JobSpec spec = SampleSpec();
+  spec.set_min_workers(1);
+  spec.set_workers(3);
+  spec.mutable_checkpoint()->set_dir("/checkpoints");
+  EXPECT_EQ(Validate(spec), absl::OkStatus());
+  FillDefaults(&spec);
+  EXPECT_EQ(spec.logical_ranks(), 4u);
 }
 
 TEST(FillDefaults, GivenValues_Stay) {

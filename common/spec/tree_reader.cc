@@ -108,8 +108,9 @@ absl::Status TreeReader::ReadEntry(const YAML::Node& name, const YAML::Node& val
   const std::string key = JoinKey(parent, Excerpt(name.Scalar()));
   const Descriptor& type = *message->GetDescriptor();
   const FieldDescriptor* field = type.FindFieldByName(name.Scalar());
-  if (field == nullptr || RuleOf(*field).hidden())
+  if (field == nullptr || RuleOf(*field).hidden()) {
     return Error(name, key, UnknownKey(parent, name.Scalar(), type));
+  }
   if (!seen->insert(name.Scalar()).second) {
     return Error(name, key, absl::StrCat("given twice, first at ", source_.places[key]));
   }
@@ -139,8 +140,11 @@ absl::Status TreeReader::ReadRange(const YAML::Node& node, const std::string& ke
     if (end != "min" && end != "max") {
       return Error(entry.first, name, "unknown key; the keys here are min, max");
     }
-    if (!given.insert(end).second) return Error(entry.first, name, "given twice");
+    if (!given.insert(end).second) {
+      return Error(entry.first, name, absl::StrCat("given twice, first at ", source_.places[name]));
+    }
     RememberPlace(name, entry.first);
+    if (!entry.second.IsScalar()) return WrongType(entry.second, name, TypeText(from));
     absl::Status status = ReadScalar(entry.second, name, end == "min" ? from : to, 0, message);
     if (!status.ok()) return status;
   }

@@ -59,6 +59,11 @@ void ClearGroupOf(const FieldDescriptor& field, Message* message) {
   }
 }
 
+absl::Status NoKeysBelow(const std::string& key, const FieldDescriptor& field) {
+  if (RangeStart(field) == nullptr) return ErrorAt(kCommandLine, key, "has no keys below it");
+  return ErrorAt(kCommandLine, key, "is set as a whole, as in workers={min: 1, max: 4}");
+}
+
 absl::Status SetByPath(const std::string& path, const YAML::Node& value, SpecSource* source) {
   Message* message = &source->spec;
   std::string key;
@@ -72,7 +77,7 @@ absl::Status SetByPath(const std::string& path, const YAML::Node& value, SpecSou
       return ErrorAt(kCommandLine, key, UnknownKey(parent, words[i], type));
     }
     if (i + 1 < words.size()) {
-      if (!IsSection(*field)) return ErrorAt(kCommandLine, key, "has no keys below it");
+      if (!IsSection(*field)) return NoKeysBelow(key, *field);
       message = message->GetReflection()->MutableMessage(message, field);
       continue;
     }

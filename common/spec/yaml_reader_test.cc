@@ -76,6 +76,12 @@ TEST(ReadYaml, BadRangesAndDurations_SayWhereAndWhat) {
   EXPECT_THAT(error("min_workers: 1"), HasSubstr("min_workers: unknown key"));
   EXPECT_THAT(error("hang_timeout: 5"), HasSubstr("expected a duration, such as 500ms, 2s or 1m"));
   EXPECT_THAT(error("hang_timeout: 1ms"), HasSubstr("1ms is too short: at least 100ms"));
+  EXPECT_THAT(error("workers: {min: 1, min: 2, max: 4}"),
+              StartsWith("job.yaml:2:19: workers.min: given twice, first at job.yaml:2:11"));
+  EXPECT_THAT(error("workers: {min: 1, max: [4]}"),
+              HasSubstr("workers.max: expected whole number, found a list"));
+  EXPECT_THAT(error("workers: {min: 1, max: 2000}"), HasSubstr("workers.max: 2000 is too large"));
+  EXPECT_THAT(error("hang_timeout: 9000h"), HasSubstr("9000h is too long: at most 8760h"));
   EXPECT_THAT(error("hang_timeout: -2s"), HasSubstr("found '-2s'"));
   EXPECT_THAT(error("restart: {backoff: inf}"), HasSubstr("found 'inf'"));
 }
@@ -142,7 +148,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadYaml{"Hexadecimal", With("size: 64", "size: 0x40"),
                 "job.yaml:3:20: global_batch_size: ", "expected a whole number"},
         BadYaml{"Negative", With("size: 64", "size: -64"),
-                "job.yaml:3:20: global_batch_size: ", "at least 0"},
+                "job.yaml:3:20: global_batch_size: ", "from 1 to 16777216"},
         BadYaml{"Zero", With("size: 64", "size: 0"),
                 "job.yaml:3:20: global_batch_size: ", "from 1 to 16777216"},
         BadYaml{"BeyondLimit", With("size: 64", "size: 99999999"),
@@ -287,7 +293,10 @@ TEST_F(ApplySettingTest, BadSettings_NameTheKey) {
       {"wrokers=2", "command line: wrokers: unknown key, did you mean workers?"},
       {"model.mlp.hiden=[1]",
        "command line: model.mlp.hiden: unknown key, did you mean model.mlp.hidden?"},
-      {"workers.x=2", "command line: workers: has no keys below it"},
+      {"seed.x=2", "command line: seed: has no keys below it"},
+      {"workers.min=2", "command line: workers: is set as a whole, as in workers={min: 1, max: 4}"},
+      {"epochs=-1", "command line: epochs: expected a whole number, at least 1, found '-1'"},
+      {"seed=-1", "command line: seed: expected a whole number, at least 0, found '-1'"},
       {"workers=two", "command line: workers: expected a whole number, found 'two'"},
       {"workers=", "command line: workers: expected whole number or {min, max}, found nothing"},
       {"workers=[", "command line: not YAML"},

@@ -143,8 +143,7 @@ void RankRunner::Stop(bool print_stacks) {
   if (stacks_timer_.active()) return;
   if (!print_stacks || again) return Terminate();
   const auto stat = ReadProcessStat(process_->pid());
-  AskForStacks(process_->pid(),
-               stat.has_value() && stat->state == v1::PROCESS_STATE_STOPPED);
+  AskForStacks(process_->pid(), stat.has_value() && stat->state == v1::PROCESS_STATE_STOPPED);
   TerminateAfterStacks(absl::ZeroDuration());
 }
 
