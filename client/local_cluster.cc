@@ -71,8 +71,8 @@ absl::Status LocalCluster::AwaitAddress(absl::Duration timeout, const Interrupts
 absl::Status LocalCluster::StartWorker(const Options& options, Interrupts* interrupts) {
   auto started = ChildProcess::Start(
       {{absl::StrCat(options.folder_of_programs, "/tandem-worker"), "--coordinator", address_,
-        "--slots", absl::StrCat("cpu:", options.slots), "--name", "local", "--log-dir",
-        folder_.File("logs")},
+        "--slots", absl::StrCat("cpu:", options.slots), "--name", "local", "--allow-commands",
+        "--log-dir", folder_.File("logs")},
        folder_.File("tandem-worker.log"),
        [interrupts] { interrupts->Notify(); }});
   if (!started.ok()) return started.status();

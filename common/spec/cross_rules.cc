@@ -2,9 +2,14 @@
 
 #include <algorithm>
 #include <bit>
+#include <set>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/spec/plain_text.h"
+#include "common/spec/reserved_variables.h"
+#include "re2/re2.h"
 
 namespace tandem::spec {
 namespace {
@@ -56,7 +61,7 @@ std::optional<Violation> ElasticJobSaves(const v1::JobSpec& spec) {
 }
 
 std::optional<Violation> EveryLogicalRankHasShare(const v1::JobSpec& spec) {
-  if (spec.logical_ranks() <= spec.global_batch_size()) return std::nullopt;
+  if (spec.has_command() || spec.logical_ranks() <= spec.global_batch_size()) return std::nullopt;
   return Broken("global_batch_size", spec.global_batch_size(), " is less than logical_ranks (",
                 spec.logical_ranks(), "): every logical rank needs a share");
 }
@@ -75,7 +80,8 @@ std::optional<Violation> HeadsDivideWidth(const v1::JobSpec& spec) {
 }
 
 std::optional<Violation> ScaledRateHasBase(const v1::JobSpec& spec) {
-  if (spec.scale_lr() == v1::SCALE_LR_NONE || spec.has_base_global_batch_size()) {
+  if (spec.has_command() || spec.scale_lr() == v1::SCALE_LR_NONE ||
+      spec.has_base_global_batch_size()) {
     return std::nullopt;
   }
   return Broken("base_global_batch_size",
@@ -104,6 +110,46 @@ std::optional<Violation> MeasuredTextHasTheSameTokens(const v1::JobSpec& spec) {
   return std::nullopt;
 }
 
+std::optional<Violation> CommandHasProgram(const v1::JobSpec& spec) {
+  for (int i = 0; i < spec.command().argv_size(); ++i) {
+    const std::string key = absl::StrCat("command.argv[", i, "]");
+    const std::string& word = spec.command().argv(i);
+    if (i == 0 && word.empty()) return Broken(key, "is empty: the program is missing");
+    if (absl::StrContains(word, '\0')) return Broken(key, "has a zero byte");
+  }
+  return std::nullopt;
+}
+
+std::optional<Violation> VariablesAreFree(const v1::JobSpec& spec) {
+  std::set<std::string> given;
+  for (int i = 0; i < spec.command().env_size(); ++i) {
+    const std::string key = absl::StrCat("command.env[", i, "]");
+    const std::string& text = spec.command().env(i);
+    const size_t equals = text.find('=');
+    const std::string name = text.substr(0, equals);
+    if (equals == std::string::npos || name.empty() || absl::StrContains(text, '\0')) {
+      return Broken(key, "expected NAME=VALUE, found '", Excerpt(text), "'");
+    }
+    if (IsReservedVariable(name)) return Broken(key, name, " is set by Tandem");
+    if (!given.insert(name).second) return Broken(key, name, " is given twice");
+  }
+  return std::nullopt;
+}
+
+std::optional<Violation> PatternHasGroup(absl::string_view key, const std::string& pattern) {
+  const re2::RE2 expression(pattern, re2::RE2::Quiet);
+  if (!expression.ok()) return Broken(key, "no regular expression: ", expression.error());
+  if (expression.NumberOfCapturingGroups() > 0) return std::nullopt;
+  return Broken(key, "has no group: put brackets around the number");
+}
+
+std::optional<Violation> PatternsHaveGroup(const v1::JobSpec& spec) {
+  const v1::Parse& parse = spec.command().parse();
+  if (!spec.command().has_parse()) return std::nullopt;
+  if (auto broken = PatternHasGroup("command.parse.loss", parse.loss())) return broken;
+  return parse.has_step() ? PatternHasGroup("command.parse.step", parse.step()) : std::nullopt;
+}
+
 }  // namespace
 
 const std::vector<CrossRule>& CrossRules() {
@@ -121,6 +167,9 @@ const std::vector<CrossRule>& CrossRules() {
        SynchronizedModelCanBeCut},
       {"`evaluate.data.text` needs `unit: bytes`, there and in `data.text`.",
        MeasuredTextHasTheSameTokens},
+      {"`command.argv` begins with a program.", CommandHasProgram},
+      {"`command.env` has each variable once, and none that Tandem sets.", VariablesAreFree},
+      {"`command.parse` has regular expressions with a group.", PatternsHaveGroup},
   };
   return rules;
 }

@@ -36,6 +36,9 @@ std::optional<std::string> FirstUnsafeKey(const v1::JobSpec& spec) {
 
 Equivalence EquivalenceOf(const v1::JobSpec& spec) {
   const v1::JobSpec full = Filled(spec);
+  if (full.has_command()) {
+    return {v1::EQUIVALENCE_LEVEL_SEMANTIC, "command"};
+  }
   if (full.has_unsafe()) {
     if (auto key = FirstUnsafeKey(full)) return {v1::EQUIVALENCE_LEVEL_NONE, *std::move(key)};
   }

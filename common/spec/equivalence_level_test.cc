@@ -36,6 +36,13 @@ TEST(EquivalenceOf, PlainSpecification_IsBitwise) {
   EXPECT_EQ(equivalence.reason, "");
 }
 
+TEST(EquivalenceOf, Command_IsSemantic) {
+  v1::JobSpec spec;
+  spec.mutable_command()->add_argv("train");
+  EXPECT_EQ(EquivalenceOf(spec).level, v1::EQUIVALENCE_LEVEL_SEMANTIC);
+  EXPECT_EQ(EquivalenceOf(spec).reason, "command");
+}
+
 TEST(EquivalenceOf, AllReduce_IsSemantic) {
   v1::JobSpec spec = SampleSpec();
   spec.set_reduction(v1::REDUCTION_ALLREDUCE);

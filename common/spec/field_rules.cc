@@ -118,6 +118,11 @@ bool IsSection(const FieldDescriptor& field) {
   return field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE && !IsDuration(field);
 }
 
+const FieldDescriptor* Excluder(const FieldDescriptor& field) {
+  const std::string& name = RuleOf(field).not_with();
+  return name.empty() ? nullptr : field.containing_type()->FindFieldByName(name);
+}
+
 const FieldDescriptor* RangeStart(const FieldDescriptor& field) {
   const std::string& name = RuleOf(field).range_from();
   return name.empty() ? nullptr : field.containing_type()->FindFieldByName(name);
@@ -148,6 +153,7 @@ std::string TypeText(const FieldDescriptor& field) {
     case FieldDescriptor::CPPTYPE_MESSAGE:
       return IsDuration(field) ? "duration, such as 500ms, 2s or 1m" : "section";
     case FieldDescriptor::CPPTYPE_STRING:
+      if (RuleOf(field).assignments()) return "NAME=VALUE";
       return RuleOf(field).path() ? "path" : "text";
     case FieldDescriptor::CPPTYPE_DOUBLE:
       return "number";

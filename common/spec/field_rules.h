@@ -22,6 +22,9 @@ bool IsSection(const google::protobuf::FieldDescriptor& field);
 // What the field is called in a file: "workers.min" where it is written as part of a range.
 std::string KeyName(const google::protobuf::FieldDescriptor& field);
 
+// The sibling that takes this key's meaning away where it is given; nullptr: there is none.
+const google::protobuf::FieldDescriptor* Excluder(const google::protobuf::FieldDescriptor& field);
+
 // The field that holds the lower end of a range whose upper end is this one; nullptr: it is no range.
 const google::protobuf::FieldDescriptor* RangeStart(const google::protobuf::FieldDescriptor& field);
 

@@ -23,7 +23,7 @@ void VisitPaths(
   reflection.ListFields(*message, &fields);
   for (const FieldDescriptor* field : fields) {
     const std::string name = JoinKey(key, field->name());
-    if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+    if (IsSection(*field)) {
       VisitPaths(name, reflection.MutableMessage(message, field), visit);
     } else if (RuleOf(*field).path()) {
       visit(name, message, field);

@@ -36,6 +36,12 @@ bool IsGiven(const Message& message, const FieldDescriptor& field) {
                              : reflection.HasField(message, &field);
 }
 
+// Another key that is given leaves none of these any meaning.
+bool IsExcluded(const Message& message, const FieldDescriptor& field) {
+  const FieldDescriptor* excluder = Excluder(field);
+  return excluder != nullptr && IsGiven(message, *excluder);
+}
+
 std::optional<Violation> MissingKey(const FieldDescriptor& field, const std::string& key) {
   const std::string limits = LimitsText(RuleOf(field));
   return Broken(key,
@@ -55,8 +61,12 @@ std::optional<Violation> CheckElements(const Message& message, const FieldDescri
 
 std::optional<Violation> CheckField(const Message& message, const FieldDescriptor& field,
                                     const std::string& key) {
+  const bool is_excluded = IsExcluded(message, field);
   if (!IsGiven(message, field)) {
-    return RuleOf(field).required() ? MissingKey(field, key) : std::nullopt;
+    return RuleOf(field).required() && !is_excluded ? MissingKey(field, key) : std::nullopt;
+  }
+  if (is_excluded) {
+    return Broken(key, absl::StrCat("cannot be given together with ", RuleOf(field).not_with()));
   }
   if (IsSection(field)) {
     return CheckMessage(message.GetReflection()->GetMessage(message, &field), key);
@@ -83,7 +93,7 @@ std::optional<Violation> CheckGroups(const Message& message, const std::string& 
   std::string previous;
   for (const FieldDescriptor* field : FieldsOf(message)) {
     const std::string& group = RuleOf(*field).one_of_group();
-    if (group.empty() || group == previous) continue;
+    if (group.empty() || group == previous || IsExcluded(message, *field)) continue;
     if (auto broken = CheckGroup(message, *field, key)) return broken;
     previous = group;
   }
@@ -121,7 +131,8 @@ void FillMessage(Message* message) {
     if (IsSection(*field) && given) FillMessage(reflection.MutableMessage(message, field));
     // A test reads every default there is, so this cannot fail.
     const std::string& text = RuleOf(*field).default_();
-    if (!given && !text.empty()) SetFromText(text, *field, message).IgnoreError();
+    const bool fills = !given && !text.empty() && !IsExcluded(*message, *field);
+    if (fills) SetFromText(text, *field, message).IgnoreError();
   }
 }
 

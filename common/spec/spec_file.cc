@@ -52,6 +52,14 @@ std::string FolderOf(const std::string& path) {
   return path == "-" ? "" : std::filesystem::path(path).parent_path().string();
 }
 
+// A command without a folder of its own is started in that of the file.
+void SetWorkingDir(const std::string& folder, v1::JobSpec* spec) {
+  if (!spec->has_command() || spec->command().has_working_dir()) return;
+  std::error_code error;
+  const auto path = std::filesystem::current_path(error) / folder / ".";
+  spec->mutable_command()->set_working_dir(path.lexically_normal().parent_path());
+}
+
 }  // namespace
 
 absl::StatusOr<v1::JobSpec> LoadSpec(const std::string& path,
@@ -66,6 +74,7 @@ absl::StatusOr<v1::JobSpec> LoadSpec(const std::string& path,
     if (!applied.ok()) return applied;
     ResolvePaths("", &source->spec);
   }
+  SetWorkingDir(FolderOf(path), &source->spec);
   const absl::Status valid = Check(*source);
   if (!valid.ok()) return valid;
   return std::move(source->spec);

@@ -53,6 +53,16 @@ TEST_F(LoadSpecTest, PathInSetting_IsTakenFromTheWorkingDirectory) {
   EXPECT_EQ(spec->data().csv().path(), (std::filesystem::current_path() / "mine.csv").string());
 }
 
+TEST_F(LoadSpecTest, CommandWithoutFolder_IsStartedInThatOfTheFile) {
+  const std::string text = "name: train\ncommand:\n  argv: [python3, train.py]\n";
+  const auto spec = LoadSpec(Write(text), {});
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  EXPECT_EQ(spec->command().working_dir(), folder_);
+  const auto other = LoadSpec(Write(text + "  working_dir: sub\n"), {});
+  ASSERT_TRUE(other.ok()) << other.status();
+  EXPECT_EQ(other->command().working_dir(), folder_ + "/sub");
+}
+
 TEST(CheckPathsAreAbsolute, RelativePath_IsNamedByItsKey) {
   v1::JobSpec spec = SampleSpec();
   EXPECT_TRUE(CheckPathsAreAbsolute(spec).ok());

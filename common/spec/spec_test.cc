@@ -279,5 +279,72 @@ TEST(FillDefaults, EmptyOrAbsurdSpec_DoesNotCrash) {
   EXPECT_FALSE(Validate(absurd).ok());
 }
 
+v1::JobSpec CommandSpec() {
+  v1::JobSpec spec;
+  spec.set_name("train");
+  spec.mutable_command()->add_argv("python3");
+  spec.mutable_command()->add_argv("train.py");
+  return spec;
+}
+
+TEST(Validate, Command_NeedsNoModelAndGetsNoneOfItsDefaults) {
+  v1::JobSpec spec = CommandSpec();
+  EXPECT_EQ(Validate(spec), absl::OkStatus());
+  FillDefaults(&spec);
+  EXPECT_EQ(Validate(spec), absl::OkStatus());
+  EXPECT_EQ(spec.threads_per_rank(), 1u);
+  EXPECT_EQ(spec.logical_ranks(), 1u);
+  EXPECT_EQ(spec.command().store(), v1::RENDEZVOUS_STORE_HOSTED);
+  EXPECT_FALSE(spec.has_verify_every());
+  EXPECT_FALSE(spec.has_reduction());
+}
+
+class ValidateBadCommand : public testing::TestWithParam<BadSpec> {};
+
+TEST_P(ValidateBadCommand, NamesTheKeyOnOneLine) {
+  v1::JobSpec spec = CommandSpec();
+  GetParam().breaks(&spec);
+  const auto violation = FindViolation(spec);
+  ASSERT_TRUE(violation);
+  EXPECT_EQ(violation->key, GetParam().key);
+  EXPECT_EQ(violation->message.find('\n'), std::string::npos);
+}
+
+v1::Command* CommandOf(v1::JobSpec* spec) { return spec->mutable_command(); }
+
+INSTANTIATE_TEST_SUITE_P(
+    Rules, ValidateBadCommand,
+    testing::Values(
+        BadSpec{"NoProgram", [](auto* s) { CommandOf(s)->clear_argv(); }, "command.argv"},
+        BadSpec{"EmptyProgram", [](auto* s) { CommandOf(s)->set_argv(0, ""); }, "command.argv[0]"},
+        BadSpec{"ZeroByte", [](auto* s) { CommandOf(s)->add_argv(std::string("a\0b", 3)); },
+                "command.argv[2]"},
+        BadSpec{"Model", [](auto* s) { s->mutable_model()->mutable_mlp(); }, "model"},
+        BadSpec{"Steps", [](auto* s) { s->set_steps(7); }, "steps"},
+        BadSpec{"NoName", [](auto* s) { CommandOf(s)->add_env("=1"); }, "command.env[0]"},
+        BadSpec{"NoValue", [](auto* s) { CommandOf(s)->add_env("HOME"); }, "command.env[0]"},
+        BadSpec{"Reserved", [](auto* s) { CommandOf(s)->add_env("RANK=0"); }, "command.env[0]"},
+        BadSpec{"OfTorchelastic", [](auto* s) { CommandOf(s)->add_env("TORCHELASTIC_RUN_ID=1"); },
+                "command.env[0]"},
+        BadSpec{"TwiceGiven",
+                [](auto* s) {
+                  CommandOf(s)->add_env("A=1");
+                  CommandOf(s)->add_env("A=2");
+                },
+                "command.env[1]"},
+        BadSpec{"NoExpression", [](auto* s) { CommandOf(s)->mutable_parse()->set_loss("(["); },
+                "command.parse.loss"},
+        BadSpec{"NoGroup", [](auto* s) { CommandOf(s)->mutable_parse()->set_loss("loss"); },
+                "command.parse.loss"},
+        BadSpec{"StepWithoutGroup",
+                [](auto* s) {
+                  CommandOf(s)->mutable_parse()->set_loss("(1)");
+                  CommandOf(s)->mutable_parse()->set_step("step");
+                },
+                "command.parse.step"},
+        BadSpec{"NoPort", [](auto* s) { CommandOf(s)->set_master_port(65536); },
+                "command.master_port"}),
+    [](const auto& info) { return info.param.label; });
+
 }  // namespace
 }  // namespace tandem::spec

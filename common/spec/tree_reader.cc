@@ -152,8 +152,29 @@ absl::Status TreeReader::ReadRange(const YAML::Node& node, const std::string& ke
   return Error(node, key, "a range needs both min and max");
 }
 
+absl::Status TreeReader::ReadAssignments(const YAML::Node& node, const std::string& key,
+                                         const FieldDescriptor& field, Message* message) {
+  std::set<std::string> given;
+  for (const auto& entry : node) {
+    const std::string name =
+        JoinKey(key, Excerpt(entry.first.IsScalar() ? entry.first.Scalar() : ""));
+    if (!entry.first.IsScalar()) return WrongType(entry.first, key, "a name");
+    if (!entry.second.IsScalar()) return WrongType(entry.second, name, "text");
+    if (!given.insert(entry.first.Scalar()).second) {
+      return Error(entry.first, name, absl::StrCat("given twice, first at ", source_.places[name]));
+    }
+    RememberPlace(name, entry.first);
+    message->GetReflection()->AddString(
+        message, &field, absl::StrCat(entry.first.Scalar(), "=", entry.second.Scalar()));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status TreeReader::ReadList(const YAML::Node& node, const std::string& key,
                                   const FieldDescriptor& field, Message* message) {
+  if (RuleOf(field).assignments() && node.IsMap()) {
+    return ReadAssignments(node, key, field, message);
+  }
   if (!node.IsSequence()) {
     return WrongType(node, key, absl::StrCat("a list, each a ", TypeText(field)));
   }

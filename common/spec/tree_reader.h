@@ -62,6 +62,9 @@ class TreeReader {
                          const google::protobuf::FieldDescriptor& from,
                          const google::protobuf::FieldDescriptor& to,
                          google::protobuf::Message* message);
+  absl::Status ReadAssignments(const YAML::Node& node, const std::string& key,
+                               const google::protobuf::FieldDescriptor& field,
+                               google::protobuf::Message* message);
   absl::Status ReadList(const YAML::Node& node, const std::string& key,
                         const google::protobuf::FieldDescriptor& field,
                         google::protobuf::Message* message);

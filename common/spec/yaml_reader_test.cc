@@ -248,6 +248,32 @@ TEST(ReadYaml, QuotedText_AnchorsAndComments_AreYaml) {
   EXPECT_EQ(spec->name(), "7");
 }
 
+std::string CommandWithEnv(const std::string& env) {
+  return "name: train\ncommand:\n  argv: [train]\n  env: " + env + "\n";
+}
+
+TEST(ReadYaml, Assignments_MayBeKeysOrAList) {
+  for (const std::string env : {"{A: b, C: \"1\", D: ''}", "[A=b, C=1, D=]"}) {
+    const auto spec = ReadYaml(CommandWithEnv(env), "job.yaml");
+    ASSERT_TRUE(spec.ok()) << spec.status();
+    EXPECT_THAT(spec->command().env(), testing::ElementsAre("A=b", "C=1", "D="));
+  }
+}
+
+TEST(ReadYaml, BadAssignments_NameTheirPlace) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"{A: b, A: c}", "job.yaml:4:15: command.env.A: given twice, first at job.yaml:4:9"},
+      {"{A: [b]}", "job.yaml:4:12: command.env.A: expected text, found a list"},
+      {"{A: }", "job.yaml:4:9: command.env.A: expected text, found nothing"},
+      {"[A]", "job.yaml:4:9: command.env[0]: expected NAME=VALUE, found 'A'"},
+      {"[RANK=1]", "job.yaml:4:9: command.env[0]: RANK is set by Tandem"},
+  };
+  for (const auto& [env, message] : cases) {
+    const absl::Status status = ReadYaml(CommandWithEnv(env), "job.yaml").status();
+    EXPECT_EQ(std::string(status.message()), message);
+  }
+}
+
 class ApplySettingTest : public testing::Test {
  protected:
   ApplySettingTest() : source_(*ParseYaml(kGood, "job.yaml")) {}

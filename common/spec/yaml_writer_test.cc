@@ -38,6 +38,18 @@ TEST(WriteYaml, RangesAndDurations_ReadBackEqual) {
   ExpectRoundTrip(spec);
 }
 
+TEST(WriteYaml, Command_ReadsBackEqual) {
+  v1::JobSpec spec;
+  spec.set_name("train");
+  for (const char* word : {"python3", "train.py", "--rate=1e-3", "a: b"}) {
+    spec.mutable_command()->add_argv(word);
+  }
+  for (const char* text : {"A=b", "C=", "D=x=y # z"}) spec.mutable_command()->add_env(text);
+  spec.mutable_command()->mutable_parse()->set_loss("loss: ([0-9.]+)");
+  FillDefaults(&spec);
+  ExpectRoundTrip(spec);
+}
+
 TEST(WriteYaml, OddTexts_ReadBackEqual) {
   for (const char* path : {"a: b", "~", "null", "true", "12", "# no", "\xc3\xa9t\xc3\xa9", "a\nb",
                            "\"q\"", "- x", "*a", " edge "}) {

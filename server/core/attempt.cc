@@ -156,7 +156,14 @@ void Attempt::WatchForHangs(std::optional<absl::Duration> timeout, Moment now) {
   }
 }
 
+Options OptionsFor(const v1::JobSpec& spec, Options options) {
+  if (spec.has_command()) options.abort_timeout += FromProto(spec.command().stop_grace());
+  return options;
+}
+
 std::optional<absl::Duration> HangTimeoutOf(const v1::JobSpec& spec) {
+  // How long a step of a program may take is not known.
+  if (spec.has_command() && !spec.has_hang_timeout()) return absl::InfiniteDuration();
   if (!spec.has_hang_timeout()) return std::nullopt;
   return FromProto(spec.hang_timeout());
 }

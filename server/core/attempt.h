@@ -132,7 +132,10 @@ class Attempt {
   std::optional<HangWatch> hang_watch_;
 };
 
-// JobSpec.hang_timeout, if it was given.
+// What applies to an attempt at this job: to be aborted, a `command` has the time of its own `stop_grace` besides.
+Options OptionsFor(const v1::JobSpec& spec, Options options);
+
+// JobSpec.hang_timeout, if it was given; without it, for ever for a `command`.
 std::optional<absl::Duration> HangTimeoutOf(const v1::JobSpec& spec);
 
 }  // namespace tandem::core

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "server/core/join_few.h"
+#include "server/core/traceback.h"
 
 namespace tandem::core {
 namespace {
@@ -39,6 +40,22 @@ std::string HowItEnded(const v1::RankExited& exit) {
   return "exited with code 0 before it had finished";
 }
 
+v1::Cause CauseOfFailure(const v1::RankStatus& rank, const v1::RankFailure& failure) {
+  const std::string who = absl::StrCat("rank ", rank.rank(), ": ");
+  switch (failure.code()) {
+    // The same on every rank, and its text names the place.
+    case v1::CAUSE_CODE_BAD_INPUT:
+    case v1::CAUSE_CODE_DIGEST_MISMATCH:
+    case v1::CAUSE_CODE_FENCED:
+      return CauseOf(failure.code(), rank, failure.message());
+    case v1::CAUSE_CODE_PEER_LOST:
+    case v1::CAUSE_CODE_PORT_TAKEN:
+      return CauseOf(failure.code(), rank, who + failure.message());
+    default:
+      return CauseOf(v1::CAUSE_CODE_RANK_ERROR, rank, who + failure.message());
+  }
+}
+
 }  // namespace
 
 std::string Where(uint64_t step, v1::Phase phase) {
@@ -53,18 +70,9 @@ bool MayHeal(v1::CauseCode code) {
 }
 
 v1::Cause FailureReported(const v1::RankStatus& rank, const v1::RankFailure& failure) {
-  const std::string who = absl::StrCat("rank ", rank.rank(), ": ");
-  switch (failure.code()) {
-    // The same on every rank, and its text names the place.
-    case v1::CAUSE_CODE_BAD_INPUT:
-    case v1::CAUSE_CODE_DIGEST_MISMATCH:
-    case v1::CAUSE_CODE_FENCED:
-      return CauseOf(failure.code(), rank, failure.message());
-    case v1::CAUSE_CODE_PEER_LOST:
-      return CauseOf(failure.code(), rank, who + failure.message());
-    default:
-      return CauseOf(v1::CAUSE_CODE_RANK_ERROR, rank, who + failure.message());
-  }
+  v1::Cause cause = CauseOfFailure(rank, failure);
+  *cause.mutable_last_lines() = failure.last_lines();
+  return cause;
 }
 
 v1::Cause NoMasterPort(const v1::RankStatus& rank) {
@@ -74,6 +82,13 @@ v1::Cause NoMasterPort(const v1::RankStatus& rank) {
 }
 
 v1::Cause RankDied(const v1::RankExited& exit) {
+  const std::string exception = ExceptionIn(exit.last_lines());
+  if (!exception.empty()) {
+    return CauseOf(
+        SaysThatPeerIsGone(exception) ? v1::CAUSE_CODE_PEER_LOST : v1::CAUSE_CODE_RANK_DIED, exit,
+        absl::StrCat("rank ", exit.rank(), " ", HowItEnded(exit), " ",
+                     Where(exit.step(), exit.phase()), ": ", exception));
+  }
   return CauseOf(v1::CAUSE_CODE_RANK_DIED, exit,
                  absl::StrCat("rank ", exit.rank(), " ", HowItEnded(exit), " ",
                               Where(exit.step(), exit.phase())));

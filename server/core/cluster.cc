@@ -66,6 +66,7 @@ void Cluster::Connect(const v1::Register& registration, ConnectionId connection,
                 .host = registration.host(),
                 .advertise_address = registration.advertise_address(),
                 .version = registration.version(),
+                .allows_commands = registration.allows_commands(),
                 .slots = {},
                 .connected_at = now.wall,
                 .heard = now.steady};
@@ -161,7 +162,10 @@ std::vector<WorkerSlots> Cluster::Slots() const {
   std::vector<WorkerSlots> all;
   for (const auto& [name, worker] : workers_) {
     if (!worker.connection || IsDraining(name)) continue;
-    WorkerSlots slots{name, {}, static_cast<uint32_t>(worker.slots.size())};
+    WorkerSlots slots{.worker = name,
+                      .free = {},
+                      .total = static_cast<uint32_t>(worker.slots.size()),
+                      .allows_commands = worker.allows_commands};
     for (const Worker::Slot& slot : worker.slots) {
       if (!slot.occupant) slots.free.push_back(slot.name);
     }
@@ -179,6 +183,7 @@ v1::Worker Cluster::ViewOf(const WorkerName& name) const {
   proto.set_state(worker.connection ? v1::WORKER_STATE_CONNECTED : v1::WORKER_STATE_DISCONNECTED);
   proto.set_draining(IsDraining(name));
   proto.set_version(worker.version);
+  proto.set_allows_commands(worker.allows_commands);
   *proto.mutable_connected_at() = ToProto(worker.connected_at);
   for (const Worker::Slot& slot : worker.slots) {
     v1::SlotStatus& status = *proto.add_slots();

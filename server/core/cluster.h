@@ -41,6 +41,7 @@ struct Worker {
   std::string host;
   std::string advertise_address;
   std::string version;
+  bool allows_commands = false;
   std::vector<Slot> slots;
   absl::Time connected_at;
   // When it was last heard of, on the steady clock.

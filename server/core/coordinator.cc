@@ -63,7 +63,7 @@ Job& Coordinator::Insert(Job job) {
 
 void Coordinator::Resume(v1::JobRecord record) {
   std::optional<Attempt> attempt;
-  if (record.has_start()) attempt.emplace(record, options_, now_);
+  if (record.has_start()) attempt.emplace(record, OptionsFor(record.job().spec(), options_), now_);
   Job& job = Insert(Job(std::move(record), now_));
   if (job.ended() || job.state() == v1::JOB_STATE_QUEUED) return;
   if (attempt) return Adopt(job, *std::move(attempt));

@@ -19,7 +19,8 @@ void Coordinator::StartAttempt(Job& job, const std::vector<Placement>& places) {
   }
   const Run& run =
       runs_
-          .emplace(job.id(), Run{job, Attempt(job.attempt(), places, incarnations, options_, now_)})
+          .emplace(job.id(), Run{job, Attempt(job.attempt(), places, incarnations,
+                                              OptionsFor(job.view().spec(), options_), now_)})
           .first->second;
   Persist(job);
   effects_.push_back(AttemptStarted{job.id()});
@@ -35,6 +36,7 @@ void Coordinator::StartTraining(Run& run) {
       cluster_.Find(WorkerName(run.job.view().ranks(0).worker()))->advertise_address);
   start.set_master_port(meeting_point.master_port());
   start.set_nccl_unique_id(meeting_point.nccl_unique_id());
+  start.set_report_port(meeting_point.report_port());
   if (!run.attempt.SetRunning(start, HangTimeoutOf(run.job.view().spec()), now_)) return;
   if (!run.job.Run(meeting_point, now_)) return;
   Persist(run.job);

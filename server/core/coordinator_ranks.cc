@@ -46,6 +46,7 @@ void Coordinator::OnHeartbeat(const WorkerName& worker, const v1::Heartbeat& hea
     Run* run = FindRun(worker, position);
     if (run == nullptr) continue;
     const Rank rank(position.rank());
+    if (position.pid() != 0) run->job.SetProcess(rank, position.pid());
     bool moved = run->job.SetPosition(rank, position.step(), position.phase());
     moved = run->job.SetProcessState(rank, position.process()) || moved;
     if (HangWatch* watch = run->attempt.hang_watch()) watch->Observe(rank, position, now_);

@@ -35,7 +35,8 @@ Holding Coordinator::HoldingOf(const Run& run) const {
                   .slots = {},
                   .started = run.attempt.placed(),
                   .can_pause = trains && run.job.SavesCheckpoints() && AllConnected(run),
-                  .ending = ends};
+                  .ending = ends,
+                  .is_command = demand.is_command};
   for (const Rank rank : run.attempt.Present()) {
     ++holding.slots[WorkerName(run.job.status(rank).worker())];
   }

@@ -117,6 +117,7 @@ class Job {
   void AddAttemptOfOlderRecord(Moment now);
   void CloseAttempt(Moment now);
   void NoteFirstStep(uint64_t step, Moment now);
+  bool LostAPort() const;
   bool Requeue(Moment now, absl::Duration backoff);
   bool Move(std::initializer_list<v1::JobState> from, v1::JobState to);
   bool End(std::initializer_list<v1::JobState> from, v1::JobState to, Moment now);

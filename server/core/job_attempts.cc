@@ -13,6 +13,9 @@ namespace {
 constexpr int kAttemptsKept = 100;
 constexpr absl::Duration kLongestBackoff = absl::Minutes(1);
 
+// A port that the system chose is as likely to be free as another one.
+constexpr int kPortTries = 3;
+
 // Doubles with each failure.
 absl::Duration Backoff(const v1::Restart& restart, uint32_t failures) {
   absl::Duration wait = FromProto(restart.backoff());
@@ -67,10 +70,24 @@ bool Job::Requeue(Moment now) {
   return Requeue(now, absl::ZeroDuration());
 }
 
+// That another process was faster is no failure of the job: it meets on another port, a few times over.
+bool Job::LostAPort() const {
+  if (view_.cause().code() != v1::CAUSE_CODE_PORT_TAKEN) return false;
+  if (view_.spec().command().has_master_port()) return false;
+  int tries = 1;
+  for (auto attempt = view_.attempts().rbegin() + 1; attempt != view_.attempts().rend();
+       ++attempt) {
+    if (attempt->cause().code() != v1::CAUSE_CODE_PORT_TAKEN) break;
+    ++tries;
+  }
+  return tries < kPortTries;
+}
+
 bool Job::Retry(Moment now) {
   if (!HasCause() || !MayHeal(view_.cause().code())) return false;
-  if (view_.failures() >= view_.spec().restart().max()) return false;
   resumes_ = false;
+  if (LostAPort()) return Requeue(now, absl::ZeroDuration());
+  if (view_.failures() >= view_.spec().restart().max()) return false;
   const absl::Duration backoff = Backoff(view_.spec().restart(), view_.failures() + 1);
   if (!Requeue(now, backoff)) return false;
   view_.set_failures(view_.failures() + 1);
@@ -100,7 +117,8 @@ Demand Job::demand() const {
           .max = bounds.max,
           .queued = queued_,
           .resumes = resumes_,
-          .not_before = not_before_};
+          .not_before = not_before_,
+          .is_command = view_.spec().has_command()};
 }
 
 void Job::NoteFirstStep(uint64_t step, Moment now) {

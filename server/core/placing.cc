@@ -8,22 +8,25 @@ namespace {
 
 // The worker to use next for `wanted` slots: the tightest that holds them all, else the one with
 // the most.
-WorkerSlots& Next(std::vector<WorkerSlots>& workers, size_t wanted) {
-  const auto better = [wanted](const WorkerSlots& a, const WorkerSlots& b) {
-    const bool a_holds = a.free.size() >= wanted;
-    const bool b_holds = b.free.size() >= wanted;
+WorkerSlots& Next(std::vector<WorkerSlots>& workers, size_t wanted, bool is_command) {
+  const auto usable = [is_command](const WorkerSlots& worker) {
+    return is_command && !worker.allows_commands ? 0 : worker.free.size();
+  };
+  const auto better = [&](const WorkerSlots& a, const WorkerSlots& b) {
+    const bool a_holds = usable(a) >= wanted, b_holds = usable(b) >= wanted;
     if (a_holds != b_holds) return a_holds;
-    return a_holds ? a.free.size() < b.free.size() : a.free.size() > b.free.size();
+    return a_holds ? usable(a) < usable(b) : usable(a) > usable(b);
   };
   return *std::min_element(workers.begin(), workers.end(), better);
 }
 
 }  // namespace
 
-std::vector<Placement> TakeSlots(std::vector<WorkerSlots>& workers, size_t wanted) {
+std::vector<Placement> TakeSlots(std::vector<WorkerSlots>& workers, size_t wanted,
+                                 bool is_command) {
   std::vector<Placement> ranks;
   while (ranks.size() < wanted) {
-    WorkerSlots& worker = Next(workers, wanted - ranks.size());
+    WorkerSlots& worker = Next(workers, wanted - ranks.size(), is_command);
     const auto end = worker.free.begin() +
                      static_cast<ptrdiff_t>(std::min(wanted - ranks.size(), worker.free.size()));
     for (auto slot = worker.free.begin(); slot != end; ++slot) {

@@ -27,6 +27,9 @@ class Scheduling {
       usable.insert(worker.worker);
       free_ += static_cast<uint32_t>(worker.free.size());
       all_ += worker.total;
+      if (!worker.allows_commands) continue;
+      free_for_commands_ += static_cast<uint32_t>(worker.free.size());
+      all_for_commands_ += worker.total;
     }
     for (const Demand& demand : state.queue) queue_.push_back(&demand);
     std::sort(queue_.begin(), queue_.end(), ByPrecedence());
@@ -44,9 +47,7 @@ class Scheduling {
       Consider(*queue_[i]);
     }
     EndPriority();
-    for (const Admitted& admitted : admitted_) {
-      schedule_.starts.push_back({admitted.demand->job, TakeSlots(workers_, admitted.slots)});
-    }
+    Start();
     Grow();
     return std::move(schedule_);
   }
@@ -79,31 +80,56 @@ class Scheduling {
     if (holding.ending) coming_ += running.returned;
   }
 
+  // Commands first where they can be on some workers only: others can be anywhere.
+  void Start() {
+    if (all_for_commands_ < all_) {
+      std::stable_partition(admitted_.begin(), admitted_.end(),
+                            [](const Admitted& a) { return a.demand->is_command; });
+    }
+    for (const auto& [demand, slots] : admitted_) {
+      schedule_.starts.push_back({demand->job, TakeSlots(workers_, slots, demand->is_command)});
+    }
+  }
+
+  uint32_t AllFor(bool is_command) const { return is_command ? all_for_commands_ : all_; }
+
+  // Neither granted nor kept.
+  uint32_t FreeFor(bool is_command) const {
+    return is_command ? std::min(free_, free_for_commands_) : free_;
+  }
+
+  void Grant(Admitted& admitted, uint32_t slots) {
+    admitted.slots += slots;
+    free_ -= slots;
+    if (admitted.demand->is_command) free_for_commands_ -= slots;
+  }
+
   void Consider(const Demand& demand) {
-    if (demand.min > all_) {  // It wants nothing of what there is.
-      schedule_.waits.push_back({demand.job, CannotFit(demand, all_)});
+    const uint32_t all = AllFor(demand.is_command);
+    if (demand.min > all) {  // It wants nothing of what there is.
+      schedule_.waits.push_back({demand.job, CannotFit(demand, all, all_)});
       return;
     }
     if (demand.not_before > now_) return Wait(demand, RestartsIn(demand.not_before - now_));
     if (blocker_ != nullptr) return Wait(demand, WaitsFor(*blocker_, demand));
-    if (demand.min > free_) return Hold(demand);
+    if (demand.min > FreeFor(demand.is_command)) return Hold(demand);
     if (const uint32_t share = ShareOf(demand); IsWorthWaiting(demand, share)) {
       Keep(demand, share);
       owed_ += demand.max - share;
       return Wait(demand, CouldStart(demand, share));
     }
-    admitted_.push_back({&demand, demand.min});
-    free_ -= demand.min;
+    Grant(admitted_.emplace_back(Admitted{&demand, 0}), demand.min);
     wishes_ += demand.max - demand.min;
   }
 
   // What it would get, were it admitted: those before it come first with their wishes too.
   uint32_t ShareOf(const Demand& demand) const {
-    return std::max(demand.min, free_ - std::min(free_, wishes_));
+    const uint32_t free = FreeFor(demand.is_command);
+    return std::max(demand.min, free - std::min(free, wishes_));
   }
 
   bool IsWorthWaiting(const Demand& demand, uint32_t share) const {
-    return share < std::min(demand.max, all_) && !demand.resumes &&
+    return share < std::min(demand.max, AllFor(demand.is_command)) && !demand.resumes &&
            now_ < demand.queued + policy_.patience;
   }
 
@@ -119,8 +145,10 @@ class Scheduling {
     if (std::optional<std::string> promise = Promise(demand)) {
       return Wait(demand, *std::move(promise));
     }
-    const bool is_kept = keeper_ != nullptr && demand.min <= free_ + kept_;
-    Wait(demand, is_kept ? WaitsFor(*keeper_, demand) : NeedsMore(demand, free_ + kept_, all_));
+    const uint32_t all = AllFor(demand.is_command);
+    const uint32_t free = all < all_ ? FreeFor(true) : free_ + kept_;
+    const bool is_kept = keeper_ != nullptr && demand.min <= free;
+    Wait(demand, is_kept ? WaitsFor(*keeper_, demand) : NeedsMore(demand, free, all));
     if (now_ - demand.queued > policy_.starvation_limit) blocker_ = &demand;
     if (unpromised_ == nullptr) unpromised_ = &demand;
   }
@@ -128,6 +156,8 @@ class Scheduling {
   // Sees to it that there will be enough for it soon, and says how. What is free is kept for it from now on, else
   // somebody behind it would take it and more attempts would have to make room.
   std::optional<std::string> Promise(const Demand& demand) {
+    // What ends, and who makes room, may be where it cannot be.
+    if (AllFor(demand.is_command) < all_) return std::nullopt;
     const uint32_t have = free_ + coming_;
     Victims::Room room;
     if (have < demand.min) {
@@ -174,9 +204,8 @@ class Scheduling {
   void EndPriority() {
     for (; granted_ < admitted_.size(); ++granted_) {
       Admitted& admitted = admitted_[granted_];
-      const uint32_t more = std::min(admitted.demand->max - admitted.slots, free_);
-      admitted.slots += more;
-      free_ -= more;
+      const bool is_command = admitted.demand->is_command;
+      Grant(admitted, std::min(admitted.demand->max - admitted.slots, FreeFor(is_command)));
     }
     wishes_ = 0;
     const uint32_t paid = std::min(owed_, coming_);
@@ -202,7 +231,7 @@ class Scheduling {
   }
 
   uint32_t SizeAfterPause(const Running& running) const {
-    return std::min(running.holding->max, running.returned + free_);
+    return std::min(running.holding->max, running.returned + FreeFor(running.holding->is_command));
   }
 
   bool MayGrow(const Running& running) const {
@@ -219,10 +248,12 @@ class Scheduling {
   std::vector<const Demand*> queue_;
   std::vector<Running> running_;
   Victims victims_;
-  uint32_t all_ = 0;
+  uint32_t all_ = 0, all_for_commands_ = 0;
 
   // Slots that are free and neither granted nor kept for a waiting job, whoever it is.
   uint32_t free_ = 0;
+  // On workers that allow commands, and not granted to one.
+  uint32_t free_for_commands_ = 0;
   uint32_t kept_ = 0;
   // Those of attempts that end, as far as they are not promised.
   uint32_t coming_ = 0;

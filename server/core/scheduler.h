@@ -18,6 +18,8 @@ struct WorkerSlots {
   std::vector<std::string> free;
   // Free and busy ones.
   uint32_t total = 0;
+  // It also runs jobs with a `command`.
+  bool allows_commands = true;
 };
 
 // Who comes first: a higher priority, then the earlier submission.
@@ -40,6 +42,8 @@ struct Demand {
   bool resumes = false;
   // Not to be started before: it waits after a failure.
   absl::Duration not_before = -absl::InfiniteDuration();
+  // Only on workers that allow it.
+  bool is_command = false;
 };
 
 // An attempt that runs.
@@ -55,6 +59,7 @@ struct Holding {
   bool can_pause = false;
   // Its slots will soon be free: it has been told to pause or to stop.
   bool ending = false;
+  bool is_command = false;
 };
 
 // Where one rank runs.
@@ -95,7 +100,8 @@ struct SchedulerState {
   std::vector<Holding> running;
 };
 
-// Who starts now, who has to make room, and why the others wait.
+// Who starts now, who has to make room, and why the others wait. Where only some workers allow commands, a job with
+// one waits for a place there without anybody making room for it.
 Schedule ScheduleJobs(const SchedulerState& state, const SchedulerPolicy& policy,
                       absl::Duration now);
 

@@ -22,6 +22,12 @@ WorkerSlots Host(const std::string& name, uint32_t free, uint32_t busy = 0) {
   return slots;
 }
 
+WorkerSlots HostWithoutCommands(const std::string& name, uint32_t free) {
+  WorkerSlots slots = Host(name, free);
+  slots.allows_commands = false;
+  return slots;
+}
+
 // The queue of a test, in order of submission; each has just been queued.
 class Queue {
  public:
@@ -44,6 +50,10 @@ class Queue {
   }
   Queue& Resuming() {
     jobs_.back().resumes = true;
+    return *this;
+  }
+  Queue& WithCommand() {
+    jobs_.back().is_command = true;
     return *this;
   }
   Queue& NotBefore(absl::Duration when) {
@@ -358,6 +368,40 @@ TEST(Scheduler, NothingQueued_NothingHappens) {
   EXPECT_THAT(schedule.starts, IsEmpty());
   EXPECT_THAT(schedule.waits, IsEmpty());
   EXPECT_THAT(schedule.pauses, IsEmpty());
+}
+
+TEST(Scheduler, Command_RunsOnlyWhereItIsAllowed) {
+  const Schedule schedule =
+      Plan({HostWithoutCommands("a", 4), Host("b", 2)}, Queue().Wants("j", 2).WithCommand());
+  ASSERT_THAT(schedule.starts, SizeIs(1));
+  EXPECT_THAT(WorkersOf(schedule.starts[0]), ElementsAre("b", "b"));
+}
+
+TEST(Scheduler, CommandThatFitsNowhereWhereItIsAllowed_SaysSo) {
+  const Schedule schedule =
+      Plan({HostWithoutCommands("a", 4), Host("b", 1)}, Queue().Wants("j", 2).WithCommand());
+  EXPECT_THAT(schedule.starts, IsEmpty());
+  ASSERT_THAT(schedule.waits, SizeIs(1));
+  EXPECT_THAT(schedule.waits[0].reason, testing::HasSubstr("--allow-commands"));
+}
+
+// Without the partition the first would take the slots of the second.
+TEST(Scheduler, OtherJobBeforeACommand_LeavesItTheSlotsThatItNeeds) {
+  const Schedule schedule = Plan({Host("a", 2), HostWithoutCommands("b", 2)},
+                                 Queue().Wants("plain", 2).Wants("command", 2).WithCommand());
+  ASSERT_THAT(Started(schedule), testing::UnorderedElementsAre("plain/2", "command/2"));
+  for (const Schedule::Start& start : schedule.starts) {
+    const std::string worker = start.job == JobId("command") ? "a" : "b";
+    EXPECT_THAT(WorkersOf(start), ElementsAre(worker, worker));
+  }
+}
+
+TEST(Scheduler, FreeSlotsWhereCommandsAreNotAllowed_AreNotKeptForOne) {
+  const Schedule schedule =
+      Plan({Host("a", 0, 2), HostWithoutCommands("b", 2)},
+           Queue().Wants("command", 2).WithCommand().Wants("plain", 2), {Runs("r", 1, 2)});
+  EXPECT_THAT(Started(schedule), ElementsAre("plain/2"));
+  EXPECT_THAT(Paused(schedule), IsEmpty());
 }
 
 }  // namespace

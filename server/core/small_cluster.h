@@ -62,6 +62,7 @@ class SmallCluster {
     registration.set_host("host-of-" + name);
     registration.set_advertise_address("10.0.0." + name);
     registration.set_protocol_version(kProtocolVersion);
+    registration.set_allows_commands(true);
     for (int i = 0; i < slots; ++i) registration.add_slots("cpu:" + std::to_string(i));
     return registration;
   }

@@ -13,8 +13,12 @@ std::string Needs(const Demand& demand) {
 
 }  // namespace
 
-std::string CannotFit(const Demand& demand, uint32_t all) {
+std::string CannotFit(const Demand& demand, uint32_t usable, uint32_t all) {
   if (all == 0) return absl::StrCat(Needs(demand), " but no worker is connected");
+  if (usable < all) {
+    return absl::StrCat(Needs(demand), " but workers that allow commands have ", usable,
+                        " (tandem-worker --allow-commands)");
+  }
   return absl::StrCat(Needs(demand), " but all workers together have ", all);
 }
 

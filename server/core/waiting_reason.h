@@ -12,8 +12,8 @@ namespace tandem::core {
 // What a waiting job is told, each in one sentence. A sentence stays the same while nothing changes, since each
 // change is logged and shown.
 
-// `all`: the slots of all workers.
-std::string CannotFit(const Demand& demand, uint32_t all);
+// `all`: the slots of all workers; `usable`: those of them that it may have.
+std::string CannotFit(const Demand& demand, uint32_t usable, uint32_t all);
 std::string NeedsMore(const Demand& demand, uint32_t free, uint32_t all);
 std::string CouldStart(const Demand& demand, uint32_t slots);
 // `second` may not be started before `first`.

@@ -1,5 +1,6 @@
 #include "worker/agent/agent.h"
 
+#include <algorithm>
 #include <iostream>
 #include <utility>
 
@@ -39,7 +40,9 @@ void Agent::Shutdown(const absl::Status& outcome) {
   outcome_ = outcome;
   for (const auto& [key, rank] : running_) rank->Leave("the agent was stopped");
   if (running_.empty()) return Close();
-  stop_timer_ = loop_.After(options_.ranks.kill_grace + kKillPatience, [this] { Close(); });
+  absl::Duration grace;
+  for (const auto& [key, rank] : running_) grace = std::max(grace, rank->grace());
+  stop_timer_ = loop_.After(grace + kKillPatience, [this] { Close(); });
 }
 
 void Agent::Close() {
@@ -63,6 +66,7 @@ absl::StatusOr<v1::Register> Agent::MakeRegister() {
   for (const std::string& slot : options_.slots) message.add_slots(slot);
   message.set_version(kVersion);
   message.set_protocol_version(kProtocolVersion);
+  message.set_allows_commands(!options_.ranks.command_path.empty());
   for (const auto& [key, rank] : unreported_) {
     *message.add_running() = rank;
     // Another one may run there by now.
@@ -156,6 +160,9 @@ void Agent::PrepareRanks(const v1::PrepareRanks& request) {
     prepare.set_slot(request.ranks(i).slot());
     *prepare.mutable_spec() = request.spec();
     prepare.set_advertise_address(advertise_address_);
+    prepare.set_group_rank(request.group_rank());
+    prepare.set_group_world_size(request.group_world_size());
+    for (const v1::RankPlacement& rank : request.ranks()) prepare.add_local_slots(rank.slot());
     PrepareRank(prepare);
   }
 }
@@ -178,6 +185,10 @@ absl::Status Agent::CheckPlacement(const v1::Prepare& prepare) const {
   if (stopping_) return absl::UnavailableError(absl::StrCat(where, " is being stopped"));
   if (!absl::c_linear_search(options_.slots, prepare.slot())) {
     return absl::NotFoundError(absl::StrCat("there is no ", where));
+  }
+  if (prepare.spec().has_command() && options_.ranks.command_path.empty()) {
+    return absl::PermissionDeniedError(absl::StrCat("worker ", options_.name.value(),
+                                                    " does not run commands (--allow-commands)"));
   }
   for (const auto& [key, rank] : running_) {
     if (rank->slot() != prepare.slot()) continue;

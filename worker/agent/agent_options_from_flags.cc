@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 
 namespace tandem::agent {
 namespace {
@@ -29,16 +30,18 @@ Incarnation NewIncarnation() {
   return Incarnation(absl::BytesToHexString({bytes, sizeof(bytes)}));
 }
 
-absl::StatusOr<std::string> FindTrainer(const std::string& given) {
+std::string Beside(const std::string& name) {
   std::error_code error;
-  std::filesystem::path path = given;
-  if (given.empty()) {
-    path = std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / "tandem-trainer";
+  return std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / name;
+}
+
+absl::Status CheckProgram(absl::string_view flag, const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::is_regular_file(path, error) && access(path.c_str(), X_OK) == 0) {
+    return absl::OkStatus();
   }
-  if (std::filesystem::is_regular_file(path, error) && access(path.c_str(), X_OK) == 0)
-    return path.string();
-  return absl::InvalidArgumentError(absl::StrCat("--trainer: there is no program at ",
-                                                 path.string(), " that this user may execute"));
+  return absl::InvalidArgumentError(
+      absl::StrCat(flag, ": there is no program at ", path, " that this user may execute"));
 }
 
 absl::StatusOr<std::string> MakeLogDirectory(const std::string& given, const WorkerName& worker) {
@@ -70,14 +73,18 @@ absl::StatusOr<AgentOptions> MakeAgentOptions(const Flags& flags) {
   auto slots = ParseSlots(flags.slots);
   if (!slots.ok()) return slots.status();
   options.slots = *std::move(slots);
-  auto trainer = FindTrainer(flags.trainer);
-  if (!trainer.ok()) return trainer.status();
+  options.ranks.trainer_path = flags.trainer.empty() ? Beside("tandem-trainer") : flags.trainer;
+  absl::Status found = CheckProgram("--trainer", options.ranks.trainer_path);
+  if (found.ok() && flags.allow_commands) {
+    options.ranks.command_path = Beside("tandem-command");
+    found = CheckProgram("--allow-commands", options.ranks.command_path);
+  }
+  if (!found.ok()) return found;
   auto log_directory = MakeLogDirectory(flags.log_dir, options.name);
   if (!log_directory.ok()) return log_directory.status();
-  options.ranks = {
-      .trainer_path = *std::move(trainer),
-      .logs = {.directory = *std::move(log_directory), .cap_bytes_per_file = flags.log_cap_bytes},
-      .kill_grace = flags.kill_grace};
+  options.ranks.logs = {.directory = *std::move(log_directory),
+                        .cap_bytes_per_file = flags.log_cap_bytes};
+  options.ranks.kill_grace = flags.kill_grace;
   return options;
 }
 

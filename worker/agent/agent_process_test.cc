@@ -104,6 +104,29 @@ TEST_F(AgentTest, Connect_FirstMessage_IsTheRegistration) {
   EXPECT_THAT(first.register_().running(), IsEmpty());
 }
 
+v1::CoordinatorToWorker PrepareCommand() {
+  v1::CoordinatorToWorker prepare = Prepare("hang");
+  prepare.mutable_prepare_ranks()->mutable_spec()->mutable_command()->add_argv("train");
+  return prepare;
+}
+
+TEST_F(AgentTest, CommandWhereNoneIsAllowed_IsNotStarted) {
+  StartAgent();
+  coordinator_.Send(PrepareCommand());
+  const v1::RankExited exited = AwaitExit(&coordinator_, RankOf(0));
+  EXPECT_THAT(exited.failure().message(), HasSubstr("--allow-commands"));
+  EXPECT_FALSE(coordinator_.messages().front().register_().allows_commands());
+}
+
+TEST_F(AgentTest, CommandsAreAllowed_SaysSoAndStartsThem) {
+  AgentOptions options = MakeOptions(coordinator_.address(), log_folder_, 1);
+  options.ranks.command_path = options.ranks.trainer_path;
+  StartAgent(std::move(options));
+  coordinator_.Send(PrepareCommand());
+  EXPECT_NE(AwaitPrepared(&coordinator_, RankOf(0)).pid(), 0);
+  EXPECT_TRUE(coordinator_.messages().front().register_().allows_commands());
+}
+
 TEST_F(AgentTest, Rank_WholeLife_IsReportedInOrder) {
   StartAgent();
   coordinator_.Send(Prepare("train"));

@@ -60,6 +60,9 @@ void Declare(CLI::App* app, Flags* flags) {
       "Stop all ranks and exit when the coordinator cannot be reached for so long; 0 is never.");
   app->add_flag("--die-with-parent", flags->die_with_parent,
                 "Stop as on SIGTERM when the process that started this one dies.");
+  app->add_flag("--allow-commands", flags->allow_commands,
+                "Also run jobs with a command: any program that who submits a job names, as the "
+                "user of this worker.");
   app->set_version_flag("--version", std::string("tandem-worker ") + kVersion);
 }
 

@@ -22,6 +22,7 @@ struct Flags {
   absl::Duration kill_grace = absl::Milliseconds(500);
   absl::Duration exit_when_coordinator_gone = absl::ZeroDuration();
   bool die_with_parent = false;
+  bool allow_commands = false;
 
   // What --help or --version asked to see. When not empty, nothing else counts.
   std::string show;

@@ -54,9 +54,13 @@ absl::StatusOr<Plumbing> MakePlumbing() {
                   std::move(sockets->first), std::move(sockets->second)};
 }
 
-Command MakeCommand(const std::string& path, const v1::Prepare& prepare, const Plumbing& plumbing,
-                    const ProgressPage& page) {
-  return {.path = path,
+absl::Duration GraceOf(const v1::JobSpec& spec, const RankOptions& options) {
+  return spec.has_command() ? FromProto(spec.command().stop_grace()) : options.kill_grace;
+}
+
+Command MakeCommand(const RankOptions& options, const v1::Prepare& prepare,
+                    const Plumbing& plumbing, const ProgressPage& page) {
+  return {.path = prepare.spec().has_command() ? options.command_path : options.trainer_path,
           .arguments = {"--agent-fd", "3", "--progress-fd", "4"},
           // For libraries that read their thread count before the trainer can set it.
           .environment = {absl::StrCat("OMP_NUM_THREADS=", prepare.spec().threads_per_rank()),
@@ -93,15 +97,16 @@ RankRunner::RankRunner(Context context, const v1::Prepare& prepare, ProgressPage
       key_(KeyOf(prepare)),
       slot_(prepare.slot()),
       stops_without_coordinator_(prepare.spec().on_coordinator_loss() == v1::COORDINATOR_LOSS_STOP),
+      grace_(GraceOf(prepare.spec(), *context_.options)),
       on_exited_(std::move(on_exited)),
       page_(std::move(page)) {}
 
 absl::Status RankRunner::Launch(const v1::Prepare& prepare) {
   auto plumbing = MakePlumbing();
   if (!plumbing.ok()) return plumbing.status();
-  auto process = ChildProcess::Start(
-      context_.loop, MakeCommand(context_.options->trainer_path, prepare, *plumbing, page_),
-      [this](ExitStatus status) { OnGone(status); });
+  auto process =
+      ChildProcess::Start(context_.loop, MakeCommand(*context_.options, prepare, *plumbing, page_),
+                          [this](ExitStatus status) { OnGone(status); });
   if (!process.ok()) return process.status();
   process_ = *std::move(process);
   logs_ = std::make_unique<LogCollector>(

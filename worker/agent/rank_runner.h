@@ -21,8 +21,10 @@ namespace tandem::agent {
 // How this agent runs its trainers; the same for all of them.
 struct RankOptions {
   std::string trainer_path;
+  // Stands in for the trainer of a job with a `command`; empty: such jobs do not run here.
+  std::string command_path;
   LogOptions logs;
-  // From SIGTERM to SIGKILL.
+  // From SIGTERM to SIGKILL; a `command` says its own.
   absl::Duration kill_grace = absl::Milliseconds(500);
   // For a trainer that has finished to exit. One that hangs in its teardown is stopped then.
   absl::Duration exit_grace = absl::Seconds(10);
@@ -51,6 +53,8 @@ class RankRunner {
   v1::RankPosition Position() const;
   // Its job does not want it to train while the coordinator cannot be reached.
   bool StopsWithoutCoordinator() const { return stops_without_coordinator_; }
+  // How long it may take to stop before it is killed.
+  absl::Duration grace() const { return grace_; }
 
   // Each may be called again, and then changes nothing.
   void Train(const v1::Start& start);
@@ -69,7 +73,7 @@ class RankRunner {
   void Tell(const v1::AgentToTrainer& message);
   // Stops it; `why` becomes the rank's failure, unless it has one already.
   void Fail(v1::CauseCode code, const std::string& why);
-  void Terminate() { process_->Terminate(context_.options->kill_grace); }
+  void Terminate() { process_->Terminate(grace_); }
   // Waits until the stacks are there, or it is too late for them.
   void TerminateAfterStacks(absl::Duration waited);
 
@@ -88,6 +92,7 @@ class RankRunner {
   const RankKey key_;
   const std::string slot_;
   const bool stops_without_coordinator_;
+  const absl::Duration grace_;
   const std::function<void()> on_exited_;
   ProgressPage page_;
   bool started_ = false;

@@ -27,9 +27,14 @@ class RankRunnerTest : public ::testing::Test {
   }
 
   void Start(const std::string& behaviour) {
+    v1::JobSpec spec;
+    spec.set_name(behaviour);
+    Start(spec);
+  }
+  void Start(const v1::JobSpec& spec) {
     v1::Prepare prepare;
     SetKey(RankOf(0), &prepare);
-    prepare.mutable_spec()->set_name(behaviour);
+    *prepare.mutable_spec() = spec;
     auto runner = RankRunner::Start({.loop = loop_.get(),
                                      .clock = &clock_,
                                      .options = &options_,
@@ -68,6 +73,23 @@ TEST_F(RankRunnerTest, Stop_TrainerHadDiedByItself_KeepsItsOwnCause) {
   loop_->Run();
   EXPECT_EQ(exited_.signal(), SIGKILL);
   EXPECT_FALSE(exited_.aborted());
+}
+
+// It ignores SIGTERM: what it ends of tells which of the two graces it had.
+TEST_F(RankRunnerTest, Stop_Command_HasItsOwnStandInAndItsOwnGrace) {
+  options_.command_path = options_.trainer_path;
+  options_.trainer_path = "/nonexistent";
+  options_.kill_grace = absl::Hours(1);
+  v1::JobSpec spec;
+  spec.set_name("ignore-term");
+  spec.mutable_command()->mutable_stop_grace()->set_nanos(20'000'000);
+  Start(spec);
+  ASSERT_NE(runner_, nullptr);
+  EXPECT_EQ(runner_->grace(), absl::Milliseconds(20));
+  on_prepared_ = [this](pid_t) { runner_->Stop(false); };
+  loop_->Run();
+  EXPECT_EQ(exited_.signal(), SIGKILL);
+  EXPECT_TRUE(exited_.aborted());
 }
 
 TEST_F(RankRunnerTest, Stop_TrainerRuns_IsAbortedWithoutAFailure) {

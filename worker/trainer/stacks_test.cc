@@ -104,13 +104,12 @@ TEST_P(StuckTrainer, Asked_PrintsWhereEveryThreadIsAndStaysThere) {
 INSTANTIATE_TEST_SUITE_P(How, StuckTrainer, ::testing::Values("loop", "sleep"),
                          [](const auto& info) { return std::string(info.param); });
 
-TEST(StoppedTrainer, Asked_PrintsWhereItWasStoppedBeforeItTrainsOn) {
+TEST(StoppedTrainer, Asked_PrintsWhereItWasStopped) {
   const auto trainer = TrainerThatComesToHarm("stop");
   ASSERT_TRUE(Eventually([&] { return trainer->IsStopped(); })) << trainer->Output();
   const std::string stacks = StacksOf(*trainer);
   ExpectEveryThread(trainer->Threads(), stacks);
   EXPECT_THAT(stacks, HasSubstr("ComeToHarm"));
-  EXPECT_TRUE(Eventually([&] { return trainer->position().step > 2; })) << trainer->Output();
 }
 
 TEST(TrainingTrainer, Asked_PrintsItsStacksAndTrainsOn) {
