@@ -264,7 +264,7 @@ TEST(ReadYaml, BadAssignments_NameTheirPlace) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"{A: b, A: c}", "job.yaml:4:15: command.env.A: given twice, first at job.yaml:4:9"},
       {"{A: [b]}", "job.yaml:4:12: command.env.A: expected text, found a list"},
-      {"{A: }", "job.yaml:4:9: command.env.A: expected text, found nothing"},
+      {"{A: }", "job.yaml:4:12: command.env.A: expected text, found nothing"},
       {"[A]", "job.yaml:4:9: command.env[0]: expected NAME=VALUE, found 'A'"},
       {"[RANK=1]", "job.yaml:4:9: command.env[0]: RANK is set by Tandem"},
   };

@@ -40,7 +40,7 @@ class CommandJob : public ::testing::Test, public SmallCluster {
     for (uint32_t rank : {0, 1, 2}) ExitAborted("j", rank);
   }
   void LoseThePort() {
-    Pass(absl::Minutes(1));
+    BeatThrough(absl::Minutes(1));
     PrepareAll("j");
     Report("j", 0, v1::CAUSE_CODE_PORT_TAKEN);
     EndAll();
@@ -71,15 +71,15 @@ TEST_F(CommandJob, Started_EachWorkerIsToldWhereLossesAreHeard) {
   }
 }
 
-TEST_F(CommandJob, NobodyAllowsCommands_WaitsAndSaysForWhat) {
-  for (const std::string worker : {"a", "b"}) {
-    v1::Register registration = Registration(worker, 4, "second");
-    registration.set_allows_commands(false);
-    Connect(registration);
-  }
-  Submit("j", 3);
-  EXPECT_EQ(state("j"), v1::JOB_STATE_QUEUED);
-  EXPECT_THAT(job("j").waiting_reason(), HasSubstr("--allow-commands"));
+TEST(CommandJobs, NobodyAllowsThem_WaitAndSayForWhat) {
+  SmallCluster cluster;
+  v1::Register registration = SmallCluster::Registration("a", 4);
+  registration.set_allows_commands(false);
+  cluster.Connect(registration);
+  cluster.spec.mutable_command()->add_argv("train");
+  cluster.Submit("j", 3);
+  EXPECT_EQ(cluster.state("j"), v1::JOB_STATE_QUEUED);
+  EXPECT_THAT(cluster.job("j").waiting_reason(), HasSubstr("--allow-commands"));
 }
 
 TEST_F(CommandJob, RankDiesOfAnException_ItIsTheCauseInOneSentence) {

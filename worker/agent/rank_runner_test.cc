@@ -23,7 +23,8 @@ namespace {
 class RankRunnerTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    options_ = {.trainer_path = FAKE_TRAINER, .logs = {.directory = log_folder_}};
+    options_.trainer_path = FAKE_TRAINER;
+    options_.logs.directory = log_folder_;
   }
 
   void Start(const std::string& behaviour) {
