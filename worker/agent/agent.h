@@ -14,9 +14,9 @@
 #include "tandem/v1/worker.pb.h"
 #include "worker/agent/attempt_memory.h"
 #include "worker/agent/coordinator_link.h"
-#include "worker/agent/event_loop.h"
 #include "worker/agent/rank_key.h"
 #include "worker/agent/rank_runner.h"
+#include "worker/process/event_loop.h"
 
 // The agent: one process per host that offers slots to the coordinator and runs a trainer on each
 // slot it is told to.

@@ -19,9 +19,9 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "worker/agent/agent.h"
-#include "worker/agent/event_loop.h"
 #include "worker/agent/testing/fake_coordinator.h"
 #include "worker/agent/testing/messages.h"
+#include "worker/process/event_loop.h"
 
 namespace tandem::agent {
 namespace {

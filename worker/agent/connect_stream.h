@@ -6,7 +6,7 @@
 #include <string>
 
 #include "tandem/v1/worker.grpc.pb.h"
-#include "worker/agent/event_loop.h"
+#include "worker/process/event_loop.h"
 
 namespace tandem::agent {
 

@@ -10,8 +10,8 @@
 #include "common/backoff.h"
 #include "tandem/v1/worker.pb.h"
 #include "worker/agent/connect_stream.h"
-#include "worker/agent/event_loop.h"
 #include "worker/agent/outbox.h"
+#include "worker/process/event_loop.h"
 
 namespace tandem::agent {
 

@@ -10,11 +10,11 @@
 #include "common/clock.h"
 #include "common/file_descriptor.h"
 #include "tandem/v1/worker.pb.h"
-#include "worker/agent/event_loop.h"
 #include "worker/agent/last_lines.h"
-#include "worker/agent/line_splitter.h"
 #include "worker/agent/log_file.h"
 #include "worker/agent/rank_key.h"
+#include "worker/process/event_loop.h"
+#include "worker/process/line_splitter.h"
 
 namespace tandem::agent {
 

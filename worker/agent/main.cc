@@ -18,8 +18,8 @@
 #include "common/parent_death.h"
 #include "worker/agent/agent.h"
 #include "worker/agent/agent_options_from_flags.h"
-#include "worker/agent/event_loop.h"
 #include "worker/agent/flags.h"
+#include "worker/process/event_loop.h"
 
 namespace tandem::agent {
 namespace {

@@ -12,7 +12,7 @@
 #include "common/message_channel.h"
 #include "common/print_stacks.h"
 #include "common/proto_time.h"
-#include "worker/agent/process_stat.h"
+#include "worker/process/process_stat.h"
 
 namespace tandem::agent {
 namespace {

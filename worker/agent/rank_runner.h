@@ -10,11 +10,11 @@
 #include "common/clock.h"
 #include "common/progress_page.h"
 #include "tandem/v1/worker.pb.h"
-#include "worker/agent/child_process.h"
-#include "worker/agent/event_loop.h"
 #include "worker/agent/log_collector.h"
 #include "worker/agent/rank_key.h"
 #include "worker/agent/trainer_channel.h"
+#include "worker/process/child_process.h"
+#include "worker/process/event_loop.h"
 
 namespace tandem::agent {
 

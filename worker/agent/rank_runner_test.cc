@@ -14,8 +14,8 @@
 #include "common/clock.h"
 #include "common/temporary_folder.h"
 #include "gtest/gtest.h"
-#include "worker/agent/event_loop.h"
 #include "worker/agent/testing/messages.h"
+#include "worker/process/event_loop.h"
 
 namespace tandem::agent {
 namespace {

@@ -6,7 +6,7 @@
 #include "absl/status/status.h"
 #include "common/file_descriptor.h"
 #include "tandem/v1/trainer.pb.h"
-#include "worker/agent/event_loop.h"
+#include "worker/process/event_loop.h"
 
 namespace tandem::agent {
 

@@ -21,9 +21,9 @@
 #include "common/temporary_folder.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "worker/agent/spawn.h"
 #include "worker/agent/testing/fake_coordinator.h"
 #include "worker/agent/testing/messages.h"
+#include "worker/process/spawn.h"
 
 namespace tandem::agent {
 namespace {

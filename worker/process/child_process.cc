@@ -1,4 +1,4 @@
-#include "worker/agent/child_process.h"
+#include "worker/process/child_process.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "worker/agent/process_stat.h"
+#include "worker/process/process_stat.h"
 
-namespace tandem::agent {
+namespace tandem {
 namespace {
 
 // Killed processes take a moment to go. One that the kernel holds back longer (or that its new
@@ -94,4 +94,4 @@ void ChildProcess::CheckGroup(absl::Duration waited) {
   on_gone(status_);
 }
 
-}  // namespace tandem::agent
+}  // namespace tandem

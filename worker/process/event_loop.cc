@@ -1,4 +1,4 @@
-#include "worker/agent/event_loop.h"
+#include "worker/process/event_loop.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 
-namespace tandem::agent {
+namespace tandem {
 
 EventLoop::Registration& EventLoop::Registration::operator=(Registration&& other) noexcept {
   if (this != &other) {
@@ -124,4 +124,4 @@ int EventLoop::MillisecondsToNextTimer() const {
   return static_cast<int>(absl::ToInt64Milliseconds(absl::Ceil(bounded, absl::Milliseconds(1))));
 }
 
-}  // namespace tandem::agent
+}  // namespace tandem

@@ -1,4 +1,4 @@
-#include "worker/agent/event_loop.h"
+#include "worker/process/event_loop.h"
 
 #include <unistd.h>
 
@@ -9,7 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace tandem::agent {
+namespace tandem {
 namespace {
 
 using ::testing::ElementsAre;
@@ -93,4 +93,4 @@ TEST_F(EventLoopTest, Destructor_TasksNeverRun_AreDestroyed) {
 }
 
 }  // namespace
-}  // namespace tandem::agent
+}  // namespace tandem

@@ -9,10 +9,10 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/file_descriptor.h"
-#include "worker/agent/event_loop.h"
-#include "worker/agent/spawn.h"
+#include "worker/process/event_loop.h"
+#include "worker/process/spawn.h"
 
-namespace tandem::agent {
+namespace tandem {
 
 struct ExitStatus {
   int code = 0;
@@ -62,4 +62,4 @@ class ChildProcess {
   EventLoop::Registration exit_watch_, timer_;
 };
 
-}  // namespace tandem::agent
+}  // namespace tandem

@@ -1,11 +1,11 @@
-#include "worker/agent/line_splitter.h"
+#include "worker/process/line_splitter.h"
 
 #include <utility>
 
 #include "absl/strings/strip.h"
 #include "common/utf8.h"
 
-namespace tandem::agent {
+namespace tandem {
 
 std::vector<std::string> LineSplitter::Add(absl::string_view bytes) {
   unfinished_.append(bytes.data(), bytes.size());
@@ -30,4 +30,4 @@ std::vector<std::string> LineSplitter::Finish() {
   return {ReplaceInvalidUtf8(std::exchange(unfinished_, {}))};
 }
 
-}  // namespace tandem::agent
+}  // namespace tandem

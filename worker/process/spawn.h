@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 
-namespace tandem::agent {
+namespace tandem {
 
 struct Command {
   std::string path;
@@ -25,4 +25,4 @@ struct Command {
 //   Any code of errno  it could not be started: "cannot start PATH: ...".
 absl::StatusOr<pid_t> Spawn(const Command& command);
 
-}  // namespace tandem::agent
+}  // namespace tandem

@@ -9,7 +9,7 @@
 #include "absl/time/time.h"
 #include "tandem/v1/job.pb.h"
 
-namespace tandem::agent {
+namespace tandem {
 
 // What the kernel says about a process: the line of /proc/PID/stat (proc(5)).
 struct ProcessStat {
@@ -28,4 +28,4 @@ std::optional<ProcessStat> ParseProcessStat(const std::string& text);
 // Unset where there is no such process.
 std::optional<ProcessStat> ReadProcessStat(pid_t pid);
 
-}  // namespace tandem::agent
+}  // namespace tandem

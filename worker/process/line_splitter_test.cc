@@ -1,11 +1,11 @@
-#include "worker/agent/line_splitter.h"
+#include "worker/process/line_splitter.h"
 
 #include <string>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace tandem::agent {
+namespace tandem {
 namespace {
 
 using ::testing::ElementsAre;
@@ -55,4 +55,4 @@ TEST(LineSplitter, Add_BytesThatAreNotUtf8_AreReplaced) {
 }
 
 }  // namespace
-}  // namespace tandem::agent
+}  // namespace tandem

@@ -1,4 +1,4 @@
-#include "worker/agent/process_stat.h"
+#include "worker/process/process_stat.h"
 
 #include <unistd.h>
 
@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace tandem::agent {
+namespace tandem {
 namespace {
 
 // PF_EXITING of the kernel's include/linux/sched.h.
@@ -60,4 +60,4 @@ std::optional<ProcessStat> ReadProcessStat(pid_t pid) {
   return ParseProcessStat(text);
 }
 
-}  // namespace tandem::agent
+}  // namespace tandem

@@ -6,7 +6,7 @@
 
 #include "absl/strings/string_view.h"
 
-namespace tandem::agent {
+namespace tandem {
 
 // Cuts a stream of bytes into lines of UTF-8, without their newline (or carriage return and
 // newline).
@@ -24,4 +24,4 @@ class LineSplitter {
   std::string unfinished_;
 };
 
-}  // namespace tandem::agent
+}  // namespace tandem

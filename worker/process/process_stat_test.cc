@@ -1,4 +1,4 @@
-#include "worker/agent/process_stat.h"
+#include "worker/process/process_stat.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 
-namespace tandem::agent {
+namespace tandem {
 namespace {
 
 std::string Line(const std::string& name, char state, uint64_t flags = 0x400000, uint64_t user = 0,
@@ -73,4 +73,4 @@ TEST(ProcessStat, RealProcess_StoppedAndEnded) {
 }
 
 }  // namespace
-}  // namespace tandem::agent
+}  // namespace tandem

@@ -1,4 +1,4 @@
-#include "worker/agent/spawn.h"
+#include "worker/process/spawn.h"
 
 #include <fcntl.h>
 #include <linux/close_range.h>
@@ -14,7 +14,7 @@
 #include "common/file_descriptor.h"
 #include "common/parent_death.h"
 
-namespace tandem::agent {
+namespace tandem {
 namespace {
 
 // Everything the child needs, made before the fork: between fork and exec nothing may be allocated.
@@ -140,4 +140,4 @@ absl::StatusOr<pid_t> Spawn(const Command& command) {
                       absl::StrCat("cannot start ", command.path, ": ", pid.status().message()));
 }
 
-}  // namespace tandem::agent
+}  // namespace tandem

@@ -14,11 +14,11 @@
 #include "common/clock.h"
 #include "common/file_descriptor.h"
 
-namespace tandem::agent {
+namespace tandem {
 
-// The one thread that owns everything the agent knows: the thread that calls Run. Whatever happens
+// The one thread that owns everything its program knows: the thread that calls Run. Whatever happens
 // (a pipe has bytes, a process ended, time passed, gRPC has a message) becomes a callback on it,
-// one after the other, so nothing in the agent needs a lock. Only Post may be called from other
+// one after the other, so nothing in the program needs a lock. Only Post may be called from other
 // threads.
 class EventLoop {
  public:
@@ -99,4 +99,4 @@ class EventLoop {
   Registration post_watch_;
 };
 
-}  // namespace tandem::agent
+}  // namespace tandem
