@@ -18,6 +18,11 @@ constexpr int kPhaseBits = 8;
 using Word = std::atomic<uint64_t>;
 static_assert(Word::is_always_lock_free, "shared between processes");
 
+constexpr int kPositionWord = 0;
+constexpr int kProcessWord = 1;
+
+Word* WordAt(void* memory, int index) { return static_cast<Word*>(memory) + index; }
+
 }  // namespace
 
 absl::StatusOr<ProgressPage> ProgressPage::Create() {
@@ -47,14 +52,22 @@ ProgressPage::~ProgressPage() {
   if (memory_ != nullptr) munmap(memory_, kPageBytes);
 }
 
+void ProgressPage::SetProcess(pid_t process) {
+  WordAt(memory_, kProcessWord)->store(static_cast<uint64_t>(process), std::memory_order_relaxed);
+}
+
+pid_t ProgressPage::process() const {
+  return static_cast<pid_t>(WordAt(memory_, kProcessWord)->load(std::memory_order_relaxed));
+}
+
 void ProgressPage::Set(Position position) {
-  static_cast<Word*>(memory_)->store(
-      position.step << kPhaseBits | static_cast<uint64_t>(position.phase),
-      std::memory_order_relaxed);
+  WordAt(memory_, kPositionWord)
+      ->store(position.step << kPhaseBits | static_cast<uint64_t>(position.phase),
+              std::memory_order_relaxed);
 }
 
 ProgressPage::Position ProgressPage::Get() const {
-  const uint64_t word = static_cast<const Word*>(memory_)->load(std::memory_order_relaxed);
+  const uint64_t word = WordAt(memory_, kPositionWord)->load(std::memory_order_relaxed);
   return {word >> kPhaseBits, static_cast<v1::Phase>(word & ((1U << kPhaseBits) - 1))};
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 
 #include "absl/status/statusor.h"
@@ -32,6 +34,10 @@ class ProgressPage {
   // Any thread, any process. Step and phase are one 64-bit word, so they always belong together.
   void Set(Position position);
   Position Get() const;
+
+  // The process that does the work, where that is a program which the rank's own process has started. 0: none yet.
+  void SetProcess(pid_t process);
+  pid_t process() const;
 
  private:
   ProgressPage(FileDescriptor file, void* memory);

@@ -36,6 +36,16 @@ TEST(ProgressPage, Get_LargestStep_KeepsPhaseApart) {
   EXPECT_EQ(page->Get().phase, v1::PHASE_DONE);
 }
 
+TEST(ProgressPage, Process_IsKeptApartFromThePosition) {
+  auto page = ProgressPage::Create();
+  ASSERT_TRUE(page.ok());
+  EXPECT_EQ(page->process(), 0);
+  page->Set({.step = 7, .phase = v1::PHASE_COMMAND});
+  page->SetProcess(4711);
+  EXPECT_EQ(page->process(), 4711);
+  EXPECT_EQ(page->Get().step, 7U);
+}
+
 TEST(ProgressPage, Open_NotAPage_IsInvalidArgument) {
   EXPECT_EQ(ProgressPage::Open(FileDescriptor(open("/dev/null", O_RDWR))).status().code(),
             absl::StatusCode::kInvalidArgument);

@@ -12,10 +12,10 @@ std::vector<std::string> LineSplitter::Add(absl::string_view bytes) {
   std::vector<std::string> lines;
   absl::string_view rest = unfinished_;
   while (true) {
-    const size_t newline = rest.substr(0, kMaxLineBytes + 1).find('\n');
+    const size_t newline = rest.substr(0, max_line_bytes_ + 1).find('\n');
     const bool has_newline = newline != absl::string_view::npos;
-    if (!has_newline && rest.size() <= kMaxLineBytes) break;
-    const size_t length = has_newline ? newline : Utf8PrefixLength(rest, kMaxLineBytes);
+    if (!has_newline && rest.size() <= max_line_bytes_) break;
+    const size_t length = has_newline ? newline : Utf8PrefixLength(rest, max_line_bytes_);
     absl::string_view line = rest.substr(0, length);
     if (has_newline) absl::ConsumeSuffix(&line, "\r");
     lines.push_back(ReplaceInvalidUtf8(line));

@@ -12,8 +12,10 @@ namespace tandem {
 // newline).
 class LineSplitter {
  public:
-  // A longer line becomes several.
   static constexpr size_t kMaxLineBytes = size_t{16} << 10;
+
+  // A longer line becomes several.
+  explicit LineSplitter(size_t max_line_bytes = kMaxLineBytes) : max_line_bytes_(max_line_bytes) {}
 
   // The lines that these bytes complete. The unfinished rest waits for more.
   std::vector<std::string> Add(absl::string_view bytes);
@@ -21,6 +23,7 @@ class LineSplitter {
   std::vector<std::string> Finish();
 
  private:
+  const size_t max_line_bytes_;
   std::string unfinished_;
 };
 

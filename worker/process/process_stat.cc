@@ -40,8 +40,9 @@ std::optional<ProcessStat> ParseProcessStat(const std::string& text) {
   char state = 0;
   std::string skipped;
   uint64_t flags = 0, user = 0, system = 0;
-  rest >> state;  // Field 3.
-  for (int field = 4; field <= 8; ++field) rest >> skipped;
+  pid_t parent = 0;
+  rest >> state >> parent;  // Fields 3 and 4.
+  for (int field = 5; field <= 8; ++field) rest >> skipped;
   rest >> flags;  // Field 9.
   for (int field = 10; field <= 13; ++field) rest >> skipped;
   rest >> user >> system;  // Fields 14 and 15, in ticks.
@@ -49,6 +50,7 @@ std::optional<ProcessStat> ParseProcessStat(const std::string& text) {
   static const auto ticks_per_second = static_cast<double>(sysconf(_SC_CLK_TCK));
   return ProcessStat{
       .state = StateOf(state),
+      .parent = parent,
       .is_exiting = state == 'Z' || state == 'X' || (flags & kExiting) != 0,
       .cpu_time = absl::Seconds(static_cast<double>(user + system) / ticks_per_second)};
 }

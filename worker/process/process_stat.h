@@ -15,6 +15,7 @@ namespace tandem {
 struct ProcessStat {
   // Of its first thread.
   v1::ProcessState state = v1::PROCESS_STATE_UNSPECIFIED;
+  pid_t parent = 0;
   // It has ended or is on its way out: before it lets go of its sockets, so before any peer can
   // complain, and long before it can be waited for.
   bool is_exiting = false;

@@ -41,6 +41,10 @@ TEST(ProcessStat, ExitingFlag_IsSeenInAnyState) {
   EXPECT_TRUE(ParseProcessStat(Line("t", 'Z'))->is_exiting);
 }
 
+TEST(ProcessStat, Parent_IsThatOfTheLine) {
+  EXPECT_EQ(ParseProcessStat("77 (t) S 41 77 77 0 -1 0 0 0 0 0 0 0 0")->parent, 41);
+}
+
 TEST(ProcessStat, CpuTime_IsUserAndSystem) {
   const auto ticks = static_cast<uint64_t>(sysconf(_SC_CLK_TCK));
   EXPECT_EQ(ParseProcessStat(Line("t", 'R', 0, 2 * ticks, ticks))->cpu_time, absl::Seconds(3));

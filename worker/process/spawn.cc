@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <string_view>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -20,6 +21,8 @@ namespace {
 // Everything the child needs, made before the fork: between fork and exec nothing may be allocated.
 struct Image {
   const char* path;
+  const char* working_dir;
+  pid_t group;
   std::vector<char*> arguments, environment;
   // All above the numbers that they are copied to, so that no copy overwrites one still to come.
   std::vector<FileDescriptor> sources;
@@ -77,6 +80,8 @@ absl::StatusOr<Image> MakeImage(const Command& command) {
   error_write = std::move(sources->back());
   sources->pop_back();
   return Image{.path = command.path.c_str(),
+               .working_dir = command.working_dir.c_str(),
+               .group = command.group,
                .arguments = Arguments(command),
                .environment = Environment(command),
                .sources = *std::move(sources),
@@ -97,14 +102,16 @@ void ResetSignals() {
 
 // Only async-signal-safe calls: another thread may have held any lock when we forked.
 [[noreturn]] void BecomeProgram(const Image& image) {
-  setpgid(0, 0);
+  setpgid(0, image.group);
   DieWithParent(SIGKILL, image.parent);
   ResetSignals();
   const int count = static_cast<int>(image.sources.size());
   for (int i = 0; i < count; ++i) dup2(image.sources[i].get(), i);
   // Ours are close-on-exec anyway; this is for what a library may have opened without.
   close_range(count, ~0U, CLOSE_RANGE_CLOEXEC);
-  execve(image.path, image.arguments.data(), image.environment.data());
+  if (*image.working_dir == '\0' || chdir(image.working_dir) == 0) {
+    execve(image.path, image.arguments.data(), image.environment.data());
+  }
   const int error = errno;
   if (write(image.error_write.get(), &error, sizeof(error)) < 0) _exit(126);
   _exit(127);
@@ -119,12 +126,14 @@ int WaitForExec(Image& image) {
   return error;
 }
 
-absl::StatusOr<pid_t> ForkAndExec(const Command& command) {
+absl::StatusOr<pid_t> ForkAndExec(const Command& command, FileDescriptor held_until_exec) {
   auto image = MakeImage(command);
   if (!image.ok()) return image.status();
   const pid_t pid = fork();
   if (pid < 0) return absl::ErrnoToStatus(errno, "fork");
   if (pid == 0) BecomeProgram(*image);
+  // The program's own copy is closed by the exec.
+  held_until_exec.Reset();
   const int error = WaitForExec(*image);
   if (error == 0) return pid;
   waitpid(pid, nullptr, 0);
@@ -133,11 +142,13 @@ absl::StatusOr<pid_t> ForkAndExec(const Command& command) {
 
 }  // namespace
 
-absl::StatusOr<pid_t> Spawn(const Command& command) {
-  absl::StatusOr<pid_t> pid = ForkAndExec(command);
+absl::StatusOr<pid_t> Spawn(const Command& command, FileDescriptor held_until_exec) {
+  absl::StatusOr<pid_t> pid = ForkAndExec(command, std::move(held_until_exec));
   if (pid.ok()) return pid;
-  return absl::Status(pid.status().code(),
-                      absl::StrCat("cannot start ", command.path, ": ", pid.status().message()));
+  const std::string in_folder =
+      command.working_dir.empty() ? "" : absl::StrCat(" in ", command.working_dir);
+  return absl::Status(pid.status().code(), absl::StrCat("cannot start ", command.path, in_folder,
+                                                        ": ", pid.status().message()));
 }
 
 }  // namespace tandem

@@ -10,7 +10,7 @@
 #include "common/spec/spec.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "worker/trainer/test_agent.h"
+#include "worker/process/testing/test_agent.h"
 #include "worker/trainer/test_job.h"
 #include "worker/trainer/traced_run.h"
 

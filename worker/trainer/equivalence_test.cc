@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "worker/trainer/test_agent.h"
+#include "worker/process/testing/test_agent.h"
 #include "worker/trainer/test_job.h"
 
 namespace tandem::trainer {

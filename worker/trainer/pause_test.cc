@@ -12,7 +12,7 @@
 #include "common/temporary_folder.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "worker/trainer/test_agent.h"
+#include "worker/process/testing/test_agent.h"
 #include "worker/trainer/test_job.h"
 
 namespace tandem::trainer {

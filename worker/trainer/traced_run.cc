@@ -3,7 +3,7 @@
 #include "common/spec/spec.h"
 #include "common/temporary_folder.h"
 #include "gtest/gtest.h"
-#include "worker/trainer/test_agent.h"
+#include "worker/process/testing/test_agent.h"
 #include "worker/trainer/test_trace.h"
 
 namespace tandem::trainer {

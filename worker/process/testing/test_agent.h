@@ -13,19 +13,20 @@
 #include "common/progress_page.h"
 #include "tandem/v1/trainer.pb.h"
 
-// Drives trainer processes as an agent would, for tests.
-namespace tandem::trainer {
+// Drives the processes of ranks as an agent would, for tests.
+namespace tandem {
 
-// One trainer process. Killed when this goes. Fatal to the test program where the system refuses.
+// One process that speaks a trainer's protocol, in a process group of its own. Killed when this goes. Fatal to the test program where the system refuses.
 class TestTrainer {
  public:
   TestTrainer(const std::string& binary, const v1::Prepare& prepare);
   ~TestTrainer();
 
   v1::TrainerToAgent Await();  // kind not set: the trainer closed its end
-  void Start(uint32_t master_port);
+  void Start(uint32_t master_port, uint32_t report_port = 0);
   void Pause();
   void CloseAgentEnd() { channel_.reset(); }
+  void Terminate();  // SIGTERM to its group
   void Kill();
   // Blocks until the process is gone. Negative: the signal that ended it.
   int AwaitExit();
@@ -33,6 +34,7 @@ class TestTrainer {
   pid_t pid() const { return pid_; }
   bool IsStopped() const;  // by SIGSTOP
   ProgressPage::Position position() const { return page_.Get(); }
+  const ProgressPage& page() const { return page_; }
   std::set<pid_t> Threads() const;  // their ids
   std::string Output() const;       // stdout and stderr, so far
 
@@ -80,4 +82,4 @@ struct AttemptOptions {
 std::vector<RankRecord> RunJob(const std::string& binary, const v1::JobSpec& spec,
                                uint32_t world_size, const AttemptOptions& attempt = {});
 
-}  // namespace tandem::trainer
+}  // namespace tandem

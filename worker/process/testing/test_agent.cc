@@ -1,4 +1,4 @@
-#include "worker/trainer/test_agent.h"
+#include "worker/process/testing/test_agent.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/parent_death.h"
 
-namespace tandem::trainer {
+namespace tandem {
 namespace {
 
 // Appended to: of two threads that write at once, neither overwrites the other.
@@ -34,6 +34,7 @@ pid_t Spawn(const std::string& binary, const std::vector<std::string>& arguments
   const pid_t parent = getpid();
   const pid_t pid = fork();
   if (pid != 0) return pid;
+  setpgid(0, 0);
   DieWithParent(SIGKILL, parent);
   dup2(output, STDOUT_FILENO);
   dup2(output, STDERR_FILENO);
@@ -85,13 +86,14 @@ v1::TrainerToAgent TestTrainer::Await() {
   return message;
 }
 
-void TestTrainer::Start(uint32_t master_port) {
+void TestTrainer::Start(uint32_t master_port, uint32_t report_port) {
   v1::AgentToTrainer message;
   v1::Start& start = *message.mutable_start();
   start.set_job_id(prepare_.job_id());
   start.set_attempt(prepare_.attempt());
   start.set_master_address(prepare_.advertise_address());
   start.set_master_port(master_port);
+  start.set_report_port(report_port);
   channel_->Send(message).IgnoreError();
 }
 
@@ -100,6 +102,8 @@ void TestTrainer::Pause() {
   message.mutable_pause();
   channel_->Send(message).IgnoreError();
 }
+
+void TestTrainer::Terminate() { kill(-pid_, SIGTERM); }
 
 void TestTrainer::Kill() { kill(pid_, SIGKILL); }
 
@@ -137,6 +141,8 @@ v1::Prepare PrepareFor(const v1::JobSpec& spec, uint32_t rank, uint32_t world_si
   prepare.set_local_rank(rank);
   prepare.set_local_world_size(world_size);
   prepare.set_slot(absl::StrCat("cpu:", rank));
+  for (uint32_t i = 0; i < world_size; ++i) prepare.add_local_slots(absl::StrCat("cpu:", i));
+  prepare.set_group_world_size(1);
   *prepare.mutable_spec() = spec;
   prepare.set_advertise_address("127.0.0.1");
   return prepare;
@@ -174,7 +180,9 @@ std::vector<RankRecord> RunJob(const std::string& binary, const v1::JobSpec& spe
   std::vector<v1::Prepared> prepared;
   for (auto& trainer : trainers) prepared.push_back(trainer->Await().prepared());
   for (const uint32_t rank : attempt.paused_ranks) trainers[rank]->Pause();
-  for (auto& trainer : trainers) trainer->Start(prepared[0].master_port());
+  for (auto& trainer : trainers) {
+    trainer->Start(prepared[0].master_port(), prepared[0].report_port());
+  }
 
   std::vector<RankRecord> records(world_size);
   std::vector<std::thread> readers;
@@ -190,4 +198,4 @@ std::vector<RankRecord> RunJob(const std::string& binary, const v1::JobSpec& spe
   return records;
 }
 
-}  // namespace tandem::trainer
+}  // namespace tandem

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/file_descriptor.h"
+#include "common/frame.h"
+#include "worker/process/event_loop.h"
+
+namespace tandem {
+
+// Frames (common/frame.h) over a stream socket, for a loop that may not block: what the other end does
+// not read yet is kept. Loop only.
+class FrameSocket {
+ public:
+  // OutOfRange: the other end closed, as it does when it exits. DataLoss: what it sent is no message.
+  using ClosedCallback = std::function<void(const absl::Status&)>;
+
+  virtual ~FrameSocket() = default;
+
+  // Dropped when the other end has closed.
+  //   InvalidArgument  longer than a frame may be.
+  absl::Status Send(const google::protobuf::MessageLite& message);
+
+  // Delivers what the other end had sent, once it is gone.
+  void Drain();
+  // Blocks until the kernel has taken all that was sent, or the other end is gone.
+  void Flush();
+
+ protected:
+  // `socket` is made non-blocking; it may still be connecting.
+  FrameSocket(EventLoop* loop, FileDescriptor socket, ClosedCallback on_closed);
+
+  // Takes the messages off the front of what has arrived.
+  virtual absl::Status Deliver(std::string* received) = 0;
+
+ private:
+  void WatchSocket();
+  void OnReady(uint32_t events);
+  // Reads once; false when there is nothing (more) to read for now.
+  bool ReadSome();
+  void WriteSome();
+  void Close(const absl::Status& reason);
+
+  EventLoop& loop_;
+  FileDescriptor socket_;
+  const ClosedCallback on_closed_;
+  std::string received_, unsent_;
+  EventLoop::Registration watch_;
+};
+
+// One end of a conversation in which the other end says `Incoming`.
+template <typename Incoming>
+class FrameChannel final : public FrameSocket {
+ public:
+  using MessageCallback = std::function<void(const Incoming&)>;
+
+  // The callbacks must not destroy the channel. After `on_closed` neither is called again.
+  FrameChannel(EventLoop* loop, FileDescriptor socket, MessageCallback on_message,
+               ClosedCallback on_closed)
+      : FrameSocket(loop, std::move(socket), std::move(on_closed)),
+        on_message_(std::move(on_message)) {}
+
+ private:
+  absl::Status Deliver(std::string* received) override {
+    Incoming message;
+    absl::StatusOr<bool> taken = TakeFrame(received, &message);
+    while (taken.ok() && *taken) {
+      on_message_(message);
+      taken = TakeFrame(received, &message);
+    }
+    return taken.status();
+  }
+
+  const MessageCallback on_message_;
+};
+
+}  // namespace tandem
