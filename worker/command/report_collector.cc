@@ -1,0 +1,116 @@
+#include "worker/command/report_collector.h"
+
+#include <sys/socket.h>
+
+#include <iostream>
+#include <utility>
+
+#include "absl/strings/str_join.h"
+
+namespace tandem::command {
+
+ReportCollector::ReportCollector(EventLoop* loop, v1::ReportHello self, uint32_t world_size,
+                                 HeldPort port, ProgressSender::Send send)
+    : loop_(*loop),
+      self_(std::move(self)),
+      listener_(std::move(port)),
+      merger_(world_size),
+      sender_(loop, std::move(send)) {
+  for (uint32_t rank = 1; rank < world_size; ++rank) running_.insert(rank);
+  accept_watch_ = loop_.Watch(listener_.socket.get(), EPOLLIN, [this](uint32_t) { Accept(); });
+}
+
+void ReportCollector::Accept() {
+  FileDescriptor socket(accept4(listener_.socket.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  if (!socket.valid()) return;
+  const uint64_t id = ++last_id_;
+  Peer& peer = peers_[id];
+  peer.channel = std::make_unique<FrameChannel<v1::ToRankZero>>(
+      &loop_, std::move(socket),
+      [this, id](const v1::ToRankZero& message) { OnMessage(id, message); },
+      [this, id](const absl::Status&) { OnClosed(id); });
+}
+
+void ReportCollector::OnMessage(uint64_t id, const v1::ToRankZero& message) {
+  if (message.has_hello()) return OnHello(id, message.hello());
+  const std::optional<uint32_t> rank = peers_[id].rank;
+  if (!rank.has_value()) return Drop(id);
+  Add(*rank, message.report());
+}
+
+void ReportCollector::OnHello(uint64_t id, const v1::ReportHello& hello) {
+  const bool is_ours = hello.job_id() == self_.job_id() && hello.attempt() == self_.attempt() &&
+                       running_.contains(hello.rank()) && !connected_.contains(hello.rank());
+  if (!is_ours) return Drop(id);
+  connected_.insert(hello.rank());
+  peers_[id].rank = hello.rank();
+}
+
+void ReportCollector::OnClosed(uint64_t id) {
+  if (const std::optional<uint32_t> rank = peers_[id].rank) {
+    merger_.End(*rank);
+    running_.erase(*rank);
+    Advance();
+  }
+  Drop(id);
+  CheckFinished();
+}
+
+void ReportCollector::Drop(uint64_t id) {
+  // Not now: its own callback may be running.
+  loop_.Post([this, id] { peers_.erase(id); });
+}
+
+void ReportCollector::Report(const v1::StepReport& report) { Add(self_.rank(), report); }
+
+void ReportCollector::Add(uint32_t rank, const v1::StepReport& report) {
+  const absl::Status added = merger_.Add(rank, report, clock_.Now().steady);
+  if (!added.ok() && complained_about_.insert(rank).second) {
+    std::cerr << "tandem-command: " << added.message() << " (said once)" << std::endl;
+  }
+  Advance();
+}
+
+void ReportCollector::Advance() {
+  const absl::Duration now = clock_.Now().steady;
+  sender_.Add(merger_.Take(now));
+  const std::optional<absl::Duration> deadline = merger_.deadline();
+  if (!deadline.has_value()) {
+    silence_timer_.Reset();
+  } else if (*deadline > now && !silence_timer_.active()) {
+    silence_timer_ = loop_.After(*deadline - now, [this] { GiveUpOnSilent(); });
+  }
+}
+
+void ReportCollector::GiveUpOnSilent() {
+  std::cerr << "tandem-command: no loss was reported by rank "
+            << absl::StrJoin(merger_.Silent(), ", ") << " within "
+            << absl::FormatDuration(ReportMerger::kPatience)
+            << " of the first one by another rank; the losses are counted without" << std::endl;
+  Advance();
+}
+
+void ReportCollector::Finish(std::function<void()> done) {
+  done_ = std::move(done);
+  merger_.End(self_.rank());
+  Advance();
+  finish_timer_ = loop_.After(kPatience, [this] {
+    std::erase_if(running_, [this](uint32_t rank) { return !connected_.contains(rank); });
+    CheckFinished();
+  });
+  CheckFinished();
+}
+
+void ReportCollector::CheckFinished() {
+  if (!done_ || !running_.empty()) return;
+  Flush();
+  std::exchange(done_, nullptr)();
+}
+
+void ReportCollector::Flush() {
+  // Nobody is waited for any more who has said nothing yet.
+  sender_.Add(merger_.Take(absl::InfiniteDuration()));
+  sender_.Flush();
+}
+
+}  // namespace tandem::command
