@@ -131,10 +131,24 @@ TEST_F(CommandJob, WithoutHangTimeout_MayTakeAsLongAsItLikes) {
 TEST_F(CommandJob, RankBehindTheOthersForLongerThanItsHangTimeout_IsNamed) {
   spec.mutable_hang_timeout()->set_seconds(20);
   Start();
-  for (uint32_t rank : {0, 1, 2}) Position("j", rank, rank == 1 ? 1 : 2, v1::PHASE_COMMAND);
-  BeatThrough(absl::Seconds(30));
+  // It was the last to move.
+  for (uint32_t rank : {0, 2, 1}) {
+    Position("j", rank, rank == 1 ? 1 : 2, v1::PHASE_COMMAND);
+    BeatThrough(absl::Seconds(5));
+  }
+  BeatThrough(absl::Seconds(20));
   EXPECT_EQ(job("j").cause().code(), v1::CAUSE_CODE_HUNG);
   EXPECT_EQ(job("j").cause().rank(), 1U);
+  EXPECT_THAT(job("j").cause().message(), HasSubstr("rank 0, rank 2 wait for it"));
+}
+
+TEST_F(CommandJob, RanksThatHangAtOneStep_AreAllSaid) {
+  spec.mutable_hang_timeout()->set_seconds(20);
+  Start();
+  for (uint32_t rank : {0, 1, 2}) Position("j", rank, 1, v1::PHASE_COMMAND);
+  BeatThrough(absl::Seconds(30));
+  EXPECT_EQ(job("j").cause().code(), v1::CAUSE_CODE_HUNG);
+  EXPECT_THAT(job("j").cause().message(), HasSubstr("no further: rank 1, rank 2"));
 }
 
 TEST_F(CommandJob, RankThatNeverReported_IsNotTakenForHung) {

@@ -85,15 +85,23 @@ std::optional<uint32_t> HangWatch::Hung(Moment now) const {
     }
     const bool late = now.steady - state.moved >= Deadline(state.position.phase());
     all_late = all_late && late;
-    // Whoever waits for others is blamed only for what it cannot help: it could not even run on.
-    const bool waits =
-        state.position.phase() == v1::PHASE_REDUCE && !IsStuckInTheKernel(state.position.process());
-    if (waits) continue;
+    if (Waits(rank)) continue;
     all_wait = false;
     if (late && (!hung || IsBehind(rank, *hung))) hung = rank;
   }
   if (hung || !all_wait || !all_late) return hung;
   return FurthestBehind();
+}
+
+bool HangWatch::Waits(uint32_t rank) const {
+  const v1::RankPosition& position = ranks_[rank].position;
+  // Whoever waits for others is blamed only for what it cannot help: it could not even run on.
+  if (IsStuckInTheKernel(position.process())) return false;
+  if (position.phase() != v1::PHASE_COMMAND) return position.phase() == v1::PHASE_REDUCE;
+  return std::any_of(ranks_.begin(), ranks_.end(), [&](const RankState& other) {
+    const bool reports = !other.gone && other.position.phase() == v1::PHASE_COMMAND;
+    return reports && other.position.step() < position.step();
+  });
 }
 
 bool HangWatch::IsBehind(uint32_t a, uint32_t b) const {
@@ -112,9 +120,7 @@ std::optional<uint32_t> HangWatch::FurthestBehind() const {
 std::vector<uint32_t> HangWatch::Waiting(uint32_t for_rank) const {
   std::vector<uint32_t> waiting;
   for (uint32_t rank = 0; rank < ranks_.size(); ++rank) {
-    const RankState& state = ranks_[rank];
-    if (rank == for_rank || state.gone || state.position.phase() != v1::PHASE_REDUCE) continue;
-    waiting.push_back(rank);
+    if (rank != for_rank && !ranks_[rank].gone && Waits(rank)) waiting.push_back(rank);
   }
   return waiting;
 }
@@ -140,6 +146,21 @@ std::string HangWatch::WhatItDoes(const RankState& state, Moment now) const {
   }
 }
 
+// Which rank of a program waits for which is not known of those that have come equally far.
+void HangWatch::AppendPeers(uint32_t hung, std::string* message) const {
+  std::vector<uint32_t> peers;
+  for (uint32_t rank = 0; rank < ranks_.size(); ++rank) {
+    const v1::RankPosition& position = ranks_[rank].position;
+    const bool same =
+        position.phase() == v1::PHASE_COMMAND && position.step() == ranks_[hung].position.step();
+    if (rank != hung && !ranks_[rank].gone && same) peers.push_back(rank);
+  }
+  if (peers.empty()) return;
+  absl::StrAppend(message, "; no further: ", JoinFew(peers, [](uint32_t rank) {
+                    return absl::StrCat("rank ", rank);
+                  }));
+}
+
 std::optional<v1::Cause> HangWatch::Check(Moment now) const {
   const std::optional<uint32_t> hung = Hung(now);
   if (!hung) return std::nullopt;
@@ -153,6 +174,7 @@ std::optional<v1::Cause> HangWatch::Check(Moment now) const {
   std::string message = absl::StrCat(
       "rank ", *hung, " of ", ranks_.size(), " has not moved for ", absl::FormatDuration(still),
       " ", Where(state.position.step(), state.position.phase()), ": ", WhatItDoes(state, now));
+  if (state.position.phase() == v1::PHASE_COMMAND) AppendPeers(*hung, &message);
   const std::vector<uint32_t> waiting = Waiting(*hung);
   if (!waiting.empty()) {
     const std::string names =

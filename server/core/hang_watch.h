@@ -15,7 +15,8 @@ namespace tandem::core {
 
 // Finds the rank that keeps the others of a running attempt waiting. Liveness is progress: a rank whose step and
 // phase do not change for longer than the phase may take is hung, whatever its agent's heartbeats say. A rank in
-// PHASE_REDUCE waits for others; it is never the one blamed while another has not arrived there.
+// PHASE_REDUCE waits for others; it is never the one blamed while another has not arrived there. In PHASE_COMMAND one that is
+// ahead of another one waits.
 class HangWatch {
  public:
   // How long a phase may take where nothing else is known.
@@ -57,9 +58,11 @@ class HangWatch {
   };
 
   std::optional<uint32_t> Hung(Moment now) const;
+  bool Waits(uint32_t rank) const;
   bool IsBehind(uint32_t a, uint32_t b) const;
   std::optional<uint32_t> FurthestBehind() const;
   std::vector<uint32_t> Waiting(uint32_t for_rank) const;
+  void AppendPeers(uint32_t hung, std::string* message) const;
   std::string WhatItDoes(const RankState& state, Moment now) const;
 
   std::vector<RankState> ranks_;

@@ -254,8 +254,9 @@ void Controller::Execute(core::CloseWorker effect) {
 void Controller::Execute(const core::JobChanged& effect) {
   const v1::Job* job = core_.FindJob(effect.job);
   if (job == nullptr) return;
-  board_.Publish(*job);
+  // Whoever follows them reads to their end when it hears that the job has ended.
   if (HasEnded(job->state())) deps_.logs.Close(effect.job);
+  board_.Publish(*job);
 }
 
 void Controller::Execute(const core::Log& effect) { deps_.log(effect.severity, effect.text); }

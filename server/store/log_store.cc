@@ -105,9 +105,18 @@ absl::Status WriteAt(int fd, uint64_t offset, absl::string_view bytes) {
 v1::LogLine LimitNotice(const v1::LogLine& last, uint64_t max_bytes) {
   v1::LogLine notice = last;
   notice.set_stream(v1::LOG_STREAM_STDERR);
-  notice.set_text(absl::StrFormat(
-      "tandem: the log of this job has reached its limit of %d MiB; later lines are dropped",
-      max_bytes >> 20));
+  notice.set_text(
+      absl::StrFormat("tandem: the log of this job has reached its limit of %d MiB; of later lines "
+                      "the end is kept, "
+                      "until the job ends",
+                      max_bytes >> 20));
+  return notice;
+}
+
+v1::LogLine GapNotice(uint64_t lines) {
+  v1::LogLine notice;
+  notice.set_stream(v1::LOG_STREAM_STDERR);
+  notice.set_text(absl::StrCat("tandem: ", lines, " lines are left out here"));
   return notice;
 }
 
@@ -162,10 +171,13 @@ uint64_t LogStore::Append(const JobId& job,
   std::string frames;
   uint64_t dropped = 0;
   for (const v1::LogLine& line : lines) {
-    // A file is full exactly when it ends in the notice, also after a restart: the line that fills
-    // it and the notice are written together.
+    // A file is full exactly when it has the notice, also after a restart: the line that fills it
+    // and the notice are written together.
     if ((*writer)->size + frames.size() >= max_bytes_) {
-      ++dropped;
+      std::string frame;
+      AppendFrame(line, &frame);
+      const size_t bytes = frame.size();
+      dropped += (*writer)->tail.Add(std::move(frame), bytes);
       continue;
     }
     AppendFrame(line, &frames);
@@ -173,18 +185,38 @@ uint64_t LogStore::Append(const JobId& job,
       AppendFrame(LimitNotice(line, max_bytes_), &frames);
     }
   }
-  if (!WriteAt((*writer)->file.get(), (*writer)->size, frames).ok()) {
+  if (!Write(**writer, frames).ok()) {
     writers_.erase(
         job);  // The next append opens the file again and cuts off what stands half written.
     return count;
   }
-  (*writer)->size += frames.size();
   return dropped;
+}
+
+absl::Status LogStore::Write(Writer& writer, absl::string_view frames) {
+  absl::Status written = WriteAt(writer.file.get(), writer.size, frames);
+  if (written.ok()) writer.size += frames.size();
+  return written;
+}
+
+void LogStore::WriteEnd(Writer& writer) const {
+  // A rank that cannot be stopped may print for ever: after the end of its job there are many ends.
+  const bool had_its_end = writer.size + writer.tail.bytes() > max_bytes_ + 2 * kTailBytes;
+  if (writer.tail.empty() || had_its_end) return;
+  const auto end = writer.tail.Take();
+  std::string frames;
+  if (end.given_up > 0) AppendFrame(GapNotice(end.given_up), &frames);
+  for (const std::string& frame : end.lines) frames += frame;
+  // What cannot be written is dropped, as in Append.
+  Write(writer, frames).IgnoreError();
 }
 
 void LogStore::Close(const JobId& job) {
   absl::MutexLock lock(&mutex_);
-  writers_.erase(job);
+  const auto found = writers_.find(job);
+  if (found == writers_.end()) return;
+  WriteEnd(found->second);
+  writers_.erase(found);
 }
 
 void LogStore::Forget(const JobId& job) {

@@ -9,9 +9,11 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "common/file_descriptor.h"
 #include "common/ids.h"
+#include "common/tail.h"
 #include "google/protobuf/repeated_ptr_field.h"
 #include "tandem/v1/job.pb.h"
 
@@ -24,8 +26,8 @@ struct LogPage {
 };
 
 // What the ranks of each job printed, one file a job: 4 bytes of length, little-endian, then a
-// LogLine, and so on. A file that has reached the limit ends in one line that says so; what comes
-// after is counted and dropped. Log lines are not synced: a power failure may take the last of
+// LogLine, and so on. In a file that has reached the limit one line says so; of what comes after, the end is
+// kept in memory and written when the job ends, and the rest is counted and dropped. Log lines are not synced: a power failure may take the last of
 // them, never older ones.
 //
 // Thread-safe.
@@ -33,6 +35,8 @@ class LogStore {
  public:
   static constexpr uint64_t kDefaultMaxBytes = uint64_t{64} << 20;
   static constexpr size_t kPageBytes = size_t{256} << 10;
+  // Of the end beyond the limit, at most.
+  static constexpr size_t kTailBytes = size_t{1} << 20;
 
   // Makes the directory where it does not exist.
   //   Internal  it cannot be made.
@@ -43,7 +47,7 @@ class LogStore {
   // full or the disk is: a job never fails for its logs.
   uint64_t Append(const JobId& job, const google::protobuf::RepeatedPtrField<v1::LogLine>& lines);
 
-  // Nothing more will be appended soon: closes the file.
+  // Nothing more will be appended soon: writes the end of what came beyond the limit, and closes the file.
   void Close(const JobId& job);
 
   // They are not wanted any more: removes the file.
@@ -58,11 +62,15 @@ class LogStore {
   struct Writer {
     FileDescriptor file;
     uint64_t size = 0;
+    // Frames that came after the file was full.
+    Tail<std::string> tail{kTailBytes};
   };
 
   LogStore(std::string directory, uint64_t max_bytes);
 
   std::string PathOf(const JobId& job) const;
+  static absl::Status Write(Writer& writer, absl::string_view frames);
+  void WriteEnd(Writer& writer) const;
   absl::StatusOr<Writer*> WriterOf(const JobId& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::string directory_;

@@ -86,13 +86,35 @@ TEST_F(LogStoreTest, Read_LineLongerThanAPage_GivesItWhole) {
   EXPECT_THAT(ReadAll(*logs), ElementsAre(longer, "after"));
 }
 
-TEST_F(LogStoreTest, Append_FileIsFull_EndsInOneNoticeAndCountsTheRest) {
+TEST_F(LogStoreTest, Append_FileIsFull_HasOneNoticeAndTheEndWhenItIsClosed) {
   auto logs = Open(/*max_bytes=*/100);
-  EXPECT_EQ(logs->Append(kJob, MakeLines({std::string(120, 'x'), "dropped"})), 1u);
-  EXPECT_EQ(logs->Append(kJob, MakeLines({"dropped", "too"})), 2u);
-  logs = Open(/*max_bytes=*/100);
-  EXPECT_EQ(logs->Append(kJob, MakeLines({"dropped after a restart"})), 1u);
+  EXPECT_EQ(logs->Append(kJob, MakeLines({std::string(120, 'x'), "lost with a crash"})), 0u);
   EXPECT_THAT(ReadAll(*logs), ElementsAre(std::string(120, 'x'), HasSubstr("limit")));
+  logs = Open(/*max_bytes=*/100);
+  EXPECT_EQ(logs->Append(kJob, MakeLines({"after", "a restart"})), 0u);
+  logs->Close(kJob);
+  EXPECT_THAT(ReadAll(*logs),
+              ElementsAre(std::string(120, 'x'), HasSubstr("limit"), "after", "a restart"));
+}
+
+TEST_F(LogStoreTest, Close_MoreThanTheEndThatIsKept_SaysHowManyLinesAreMissing) {
+  const auto logs = Open(/*max_bytes=*/100);
+  const std::string half(LogStore::kTailBytes / 2, 'y');
+  EXPECT_EQ(logs->Append(kJob, MakeLines({std::string(120, 'x'), half, half, "last"})), 1u);
+  logs->Close(kJob);
+  EXPECT_THAT(ReadAll(*logs), ElementsAre(std::string(120, 'x'), HasSubstr("limit"),
+                                          HasSubstr("1 lines are left out"), half, "last"));
+}
+
+// As of a rank that outlives its job.
+TEST_F(LogStoreTest, Close_AgainAndAgain_TheFileStopsGrowing) {
+  const auto logs = Open(/*max_bytes=*/100);
+  logs->Append(kJob, MakeLines({std::string(120, 'x')}));
+  for (int i = 0; i < 10; ++i) {
+    logs->Append(kJob, MakeLines({std::string(LogStore::kTailBytes / 2, 'y')}));
+    logs->Close(kJob);
+  }
+  EXPECT_LT(std::filesystem::file_size(FileName()), 3 * LogStore::kTailBytes);
 }
 
 TEST_F(LogStoreTest, Append_AfterACrashInsideALine_CutsTheTornLineOff) {

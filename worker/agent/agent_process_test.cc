@@ -14,11 +14,13 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "common/clock.h"
 #include "common/temporary_folder.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "worker/agent/agent.h"
+#include "worker/agent/log_file.h"
 #include "worker/agent/testing/fake_coordinator.h"
 #include "worker/agent/testing/messages.h"
 #include "worker/process/event_loop.h"
@@ -487,9 +489,10 @@ TEST_F(AgentTest, Log_Flood_FileIsCappedAndNothingIsLostWithoutANotice) {
   coordinator_.Send(Prepare("flood"));
   EXPECT_EQ(AwaitExit(&coordinator_, RankOf(0)).exit_code(), 0);
   const std::string file = LogFileContents("rank-0.out");
-  EXPECT_LT(file.size(), (64U << 10) + 200);
-  EXPECT_THAT(file.substr(file.size() - 200), HasSubstr("reached its limit"));
+  EXPECT_LT(file.size(), (64U << 10) + LogFile::kTailBytes + 200);
+  EXPECT_THAT(file.substr(64 << 10), HasSubstr("reached its limit"));
   const auto lines = FindLog(coordinator_.messages(), v1::LOG_STREAM_STDOUT);
+  EXPECT_TRUE(absl::EndsWith(file, lines.back() + "\n"));
   EXPECT_EQ(lines.size() + LinesLeftOut(coordinator_.messages()), (1U << 10) + 1);
 }
 

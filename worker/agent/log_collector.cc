@@ -81,6 +81,7 @@ void LogCollector::Close(Stream* stream) {
   stream->watch.Reset();
   stream->pipe.Reset();
   Take(stream, stream->splitter.Finish());
+  if (stream->file.has_value()) NoteWritten(stream, stream->file->Finish());
 }
 
 void LogCollector::Take(Stream* stream, const std::vector<std::string>& lines) {
@@ -93,7 +94,10 @@ void LogCollector::Take(Stream* stream, const std::vector<std::string>& lines) {
 
 void LogCollector::WriteFile(Stream* stream, const std::vector<std::string>& lines) {
   if (!stream->file.has_value()) return;
-  const absl::Status written = stream->file->Append(lines);
+  NoteWritten(stream, stream->file->Append(lines));
+}
+
+void LogCollector::NoteWritten(Stream* stream, const absl::Status& written) {
   if (written.ok()) return;
   std::cerr << "tandem-worker: " << written.message() << "; the rest is left out of this file\n";
   stream->file.reset();

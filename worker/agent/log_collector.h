@@ -60,6 +60,7 @@ class LogCollector {
   void Close(Stream* stream);
   void Take(Stream* stream, const std::vector<std::string>& lines);
   void WriteFile(Stream* stream, const std::vector<std::string>& lines);
+  static void NoteWritten(Stream* stream, const absl::Status& written);
   void AddToBatch(v1::LogStream kind, const std::string& line);
   void Flush();
 

@@ -42,16 +42,34 @@ absl::StatusOr<LogFile> LogFile::Create(std::string path, uint64_t cap_bytes) {
 absl::Status LogFile::Append(const std::vector<std::string>& lines) {
   std::string bytes;
   for (const std::string& line : lines) {
-    if (full_) break;
-    full_ = bytes_ + line.size() + 1 > cap_bytes_;
-    if (full_) {
+    const size_t size = line.size() + 1;
+    if (!full_ && bytes_ + size > cap_bytes_) {
+      full_ = true;
       absl::StrAppend(&bytes, "[tandem-worker: this file has reached its limit of ", cap_bytes_,
-                      " bytes; the rest is left out]\n");
+                      " bytes; of the rest only the end is kept]\n");
+    }
+    if (full_) {
+      tail_.Add(line, size);
     } else {
       absl::StrAppend(&bytes, line, "\n");
-      bytes_ += line.size() + 1;
+      bytes_ += size;
     }
   }
+  return Write(bytes);
+}
+
+absl::Status LogFile::Finish() {
+  if (tail_.empty()) return absl::OkStatus();
+  const auto end = tail_.Take();
+  std::string bytes;
+  if (end.given_up > 0) {
+    absl::StrAppend(&bytes, "[tandem-worker: ", end.given_up, " lines are left out here]\n");
+  }
+  for (const std::string& line : end.lines) absl::StrAppend(&bytes, line, "\n");
+  return Write(bytes);
+}
+
+absl::Status LogFile::Write(const std::string& bytes) {
   const absl::Status written = WriteAll(file_.get(), bytes);
   if (written.ok()) return written;
   return absl::Status(written.code(),

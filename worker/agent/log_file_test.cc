@@ -6,6 +6,7 @@
 #include <iterator>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "common/temporary_folder.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -51,6 +52,18 @@ TEST_F(LogFileTest, Append_BeyondTheCap_EndsWithOneNotice) {
   EXPECT_THAT(when_cut, HasSubstr("8 bytes"));
   ASSERT_TRUE(file->Append({"x"}).ok());
   EXPECT_EQ(Contents(path), when_cut);
+  ASSERT_TRUE(file->Finish().ok());
+  EXPECT_EQ(Contents(path), when_cut + "three\nx\n");
+}
+
+TEST_F(LogFileTest, Finish_MoreThanTheEndThatIsKept_SaysHowManyLinesAreMissing) {
+  const std::string path = folder_ + "/out";
+  auto file = LogFile::Create(path, 8);
+  const std::string half(LogFile::kTailBytes / 2, 'y');
+  ASSERT_TRUE(file->Append({"one", "two", half, half, "last"}).ok());
+  ASSERT_TRUE(file->Finish().ok());
+  EXPECT_THAT(Contents(path), HasSubstr("]\n[tandem-worker: 1 lines are left out here]\ny"));
+  EXPECT_TRUE(absl::EndsWith(Contents(path), "y\nlast\n"));
 }
 
 TEST_F(LogFileTest, Append_DiskIsFull_SaysSoWithThePath) {

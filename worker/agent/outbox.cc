@@ -16,11 +16,23 @@ size_t LogBytes(const v1::WorkerToCoordinator& message) {
   return message.has_rank_log() ? message.rank_log().ByteSizeLong() : 0;
 }
 
+v1::LogLine Notice(const RankKey& key, uint64_t left_out) {
+  v1::LogLine line;
+  line.set_attempt(key.attempt.value());
+  line.set_rank(key.rank.value());
+  line.set_stream(v1::LOG_STREAM_STDERR);
+  line.set_text(
+      absl::StrCat("[tandem-worker: ", left_out,
+                   " lines are left out here, because the coordinator did not take them in time; "
+                   "they are in the log folder of the worker]"));
+  return line;
+}
+
 }  // namespace
 
 void Outbox::Add(v1::WorkerToCoordinator message) {
   if (message.has_rank_log()) return AddLog(std::move(message));
-  if (message.has_rank_exited()) AddNotice(KeyOf(message.rank_exited()));
+  if (message.has_rank_exited()) AddEnd(KeyOf(message.rank_exited()));
   Append(std::move(message));
 }
 
@@ -37,29 +49,27 @@ void Outbox::AddLog(v1::WorkerToCoordinator message) {
   const RankKey key = KeyOfLog(message.rank_log());
   const size_t bytes = LogBytes(message);
   if (log_bytes_ + bytes > log_bytes_limit_) {
-    left_out_[key] += static_cast<uint64_t>(message.rank_log().lines_size());
+    LeftOut& left_out = left_out_.try_emplace(key, kTailBytes).first->second;
+    for (const v1::LogLine& line : message.rank_log().lines()) {
+      left_out.Add(line, line.ByteSizeLong());
+    }
     return;
   }
-  AddNotice(key);
+  AddEnd(key);
   log_bytes_ += bytes;
   Append(std::move(message));
 }
 
-void Outbox::AddNotice(const RankKey& key) {
-  const auto left_out = left_out_.extract(key);
+void Outbox::AddEnd(const RankKey& key) {
+  auto left_out = left_out_.extract(key);
   if (left_out.empty()) return;
+  const auto end = left_out.mapped().Take();
   v1::WorkerToCoordinator message;
   v1::RankLog* log = message.mutable_rank_log();
   log->set_job_id(key.job.value());
   log->set_attempt(key.attempt.value());
-  v1::LogLine* line = log->add_lines();
-  line->set_attempt(key.attempt.value());
-  line->set_rank(key.rank.value());
-  line->set_stream(v1::LOG_STREAM_STDERR);
-  line->set_text(
-      absl::StrCat("[tandem-worker: ", left_out.mapped(),
-                   " lines are left out here, because the coordinator did not take them in time; "
-                   "they are in the log folder of the worker]"));
+  if (end.given_up > 0) *log->add_lines() = Notice(key, end.given_up);
+  for (const v1::LogLine& line : end.lines) *log->add_lines() = line;
   log_bytes_ += LogBytes(message);
   Append(std::move(message));
 }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 
+#include "common/tail.h"
 #include "tandem/v1/worker.pb.h"
 #include "worker/agent/rank_key.h"
 
@@ -14,7 +15,7 @@ namespace tandem::agent {
 // What the coordinator has yet to take over, numbered and in order. A message stays until it is
 // acknowledged, and is sent once more after each new connection. What ranks report waits here
 // without limit (a few hundred bytes a second and rank); log lines wait up to a limit, beyond which
-// they are left out and counted, and a line in their place says how many.
+// they are left out and counted, and a line in their place says how many. What a rank printed last is never left out.
 class Outbox {
  public:
   explicit Outbox(size_t log_bytes_limit) : log_bytes_limit_(log_bytes_limit) {}
@@ -37,9 +38,13 @@ class Outbox {
   uint64_t first_sequence() const { return last_sequence_ + 1 - messages_.size(); }
 
  private:
+  // Of one rank's lines that are left out, the end that is kept.
+  static constexpr size_t kTailBytes = size_t{256} << 10;
+  using LeftOut = Tail<v1::LogLine>;
+
   void AddLog(v1::WorkerToCoordinator message);
-  // Puts the notice about lines left out so far in line.
-  void AddNotice(const RankKey& key);
+  // The end of the lines that were left out so far, and before it how many are missing.
+  void AddEnd(const RankKey& key);
   void Append(v1::WorkerToCoordinator message);
 
   const size_t log_bytes_limit_;
@@ -48,7 +53,7 @@ class Outbox {
   size_t sent_ = 0;
   uint64_t last_sequence_ = 0;
   size_t log_bytes_ = 0;
-  std::map<RankKey, uint64_t> left_out_;
+  std::map<RankKey, LeftOut> left_out_;
 };
 
 }  // namespace tandem::agent

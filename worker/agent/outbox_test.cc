@@ -81,19 +81,26 @@ TEST(Outbox, Add_ManyReportsBeyondTheLimit_KeepsThemAll) {
   EXPECT_THAT(TakeAll(&outbox), SizeIs(1001));
 }
 
-TEST(Outbox, Add_LogsBeyondTheLimit_ExitFollowsANoticeThatCountsThem) {
-  Outbox outbox(1000);
-  for (int i = 0; i < 5; ++i) outbox.Add(Log(kRank, 400));
+// Of so many beyond a limit that one fills, the last two are kept.
+constexpr size_t kLong = size_t{100} << 10;
+constexpr size_t kRoomForOne = size_t{150} << 10;
+
+TEST(Outbox, Add_LogsBeyondTheLimit_ExitFollowsTheirEndAndANoticeThatCountsTheRest) {
+  Outbox outbox(kRoomForOne);
+  for (int i = 0; i < 5; ++i) outbox.Add(Log(kRank, kLong + static_cast<size_t>(i)));
   outbox.Add(Exited(kRank));
   const auto all = TakeAll(&outbox);
-  ASSERT_THAT(all, SizeIs(4));
-  EXPECT_THAT(all[2].rank_log().lines(0).text(), HasSubstr("3 lines"));
-  EXPECT_TRUE(all[3].has_rank_exited());
+  ASSERT_THAT(all, SizeIs(3));
+  ASSERT_THAT(all[1].rank_log().lines(), SizeIs(3));
+  EXPECT_THAT(all[1].rank_log().lines(0).text(), HasSubstr("2 lines"));
+  EXPECT_THAT(all[1].rank_log().lines(1).text(), SizeIs(kLong + 3));
+  EXPECT_THAT(all[1].rank_log().lines(2).text(), SizeIs(kLong + 4));
+  EXPECT_TRUE(all[2].has_rank_exited());
 }
 
 TEST(Outbox, Add_LogAfterOthersWereLeftOut_NoticeStandsInTheirPlace) {
-  Outbox outbox(1000);
-  for (int i = 0; i < 4; ++i) outbox.Add(Log(kRank, 400));
+  Outbox outbox(kRoomForOne);
+  for (int i = 0; i < 5; ++i) outbox.Add(Log(kRank, kLong));
   TakeAll(&outbox);
   outbox.Add(Log(kRank, 400));
   const auto all = TakeAll(&outbox);
@@ -102,12 +109,12 @@ TEST(Outbox, Add_LogAfterOthersWereLeftOut_NoticeStandsInTheirPlace) {
 }
 
 TEST(Outbox, Add_LogsOfOtherRankLeftOut_NoNoticeForThisOne) {
-  Outbox outbox(1000);
+  Outbox outbox(kRoomForOne);
   const RankKey other{JobId("job"), AttemptNumber(1), Rank(1)};
-  for (int i = 0; i < 4; ++i) outbox.Add(Log(other, 400));
+  for (int i = 0; i < 4; ++i) outbox.Add(Log(other, kLong));
   outbox.Add(Exited(kRank));
   using Kind = v1::WorkerToCoordinator;
-  EXPECT_THAT(Kinds(&outbox), ElementsAre(Kind::kRankLog, Kind::kRankLog, Kind::kRankExited));
+  EXPECT_THAT(Kinds(&outbox), ElementsAre(Kind::kRankLog, Kind::kRankExited));
 }
 
 }  // namespace

@@ -175,7 +175,9 @@ v1::RankPosition RankRunner::Position() const {
   const ProgressPage::Position position = page_.Get();
   rank.set_step(position.step);
   rank.set_phase(position.phase);
-  if (const auto stat = ReadProcessStat(process_->pid())) {
+  const pid_t program = page_.process();
+  rank.set_pid(program);
+  if (const auto stat = ReadProcessStat(program == 0 ? process_->pid() : program)) {
     rank.set_process(stat->state);
     *rank.mutable_cpu_time() = ToProto(stat->cpu_time);
   }
@@ -244,6 +246,8 @@ void RankRunner::SendPosition() {
 }
 
 void RankRunner::OnChannelClosed(const absl::Status& reason) {
+  channel_closed_ = true;
+  if (gone_.has_value()) return Conclude();
   const std::string why = absl::StrCat("rank ", key_.rank.value(),
                                        " broke off its channel to the agent: ", reason.message());
   if (!absl::IsOutOfRange(reason)) return Fail(v1::CAUSE_CODE_RANK_ERROR, why);
@@ -260,11 +264,18 @@ void RankRunner::OnLog(v1::RankLog log) {
 
 void RankRunner::OnGone(ExitStatus status) {
   channel_->Drain();
-  silence_timer_.Reset();
+  gone_ = status;
   exit_timer_.Reset();
   stacks_timer_.Reset();
+  if (channel_closed_) return Conclude();
+  // Whatever cleans up behind a command is still there, and nothing of it is to be left.
+  silence_timer_ = context_.loop->After(kSilencePatience, [this] { Conclude(); });
+}
+
+void RankRunner::Conclude() {
+  silence_timer_.Reset();
   logs_->Drain();
-  SendExited(status);
+  SendExited(*gone_);
   on_exited_();
 }
 

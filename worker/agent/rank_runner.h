@@ -86,6 +86,8 @@ class RankRunner {
   void OnChannelClosed(const absl::Status& reason);
   void OnLog(v1::RankLog log);
   void OnGone(ExitStatus status);
+  // Its process is gone, and so is whoever else could speak for it.
+  void Conclude();
   void SendExited(ExitStatus status);
 
   const Context context_;
@@ -98,6 +100,8 @@ class RankRunner {
   bool started_ = false;
   bool aborted_ = false;
   bool finished_ = false;
+  bool channel_closed_ = false;
+  std::optional<ExitStatus> gone_;
   std::optional<v1::RankFailure> failure_;
   EventLoop::Registration silence_timer_, exit_timer_, stacks_timer_;
   std::unique_ptr<LogCollector> logs_;

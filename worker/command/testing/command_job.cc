@@ -59,7 +59,7 @@ v1::JobSpec ShellSpec(const std::string& script) { return SpecOf({"sh", "-c", sc
 v1::JobSpec PythonSpec(const std::string& script) { return SpecOf({"python3", "-c", script}); }
 
 std::vector<RankRecord> RunRanks(const v1::JobSpec& spec, uint32_t world_size,
-                            const AttemptOptions& attempt) {
+                                 const AttemptOptions& attempt) {
   return RunJob(TANDEM_COMMAND, spec, world_size, attempt);
 }
 

@@ -17,7 +17,7 @@ v1::JobSpec PythonSpec(const std::string& script);
 
 // All ranks as one agent would, on a real tandem-command.
 std::vector<RankRecord> RunRanks(const v1::JobSpec& spec, uint32_t world_size = 1,
-                            const AttemptOptions& attempt = {});
+                                 const AttemptOptions& attempt = {});
 RankRecord RunOne(const v1::JobSpec& spec);
 
 // Those of the processes of this host whose environment says that they belong to the job, the tests' own
