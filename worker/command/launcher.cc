@@ -228,7 +228,8 @@ void Launcher::OnStderrLine(const std::string& line) {
 void Launcher::OnProgramEnded(ExitStatus status) {
   program_status_ = status;
   context_.page.SetProcess(0);
-  if (!has_failed_) SweepThen([this] { Conclude(); });
+  // Else it was killed in a sweep, whose reason stays.
+  if (state_ == State::kRunning) SweepThen([this] { Conclude(); });
 }
 
 void Launcher::OnStoreEnded(ExitStatus status) {

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "worker/process/process_stat.h"
 
 namespace tandem::command {
 namespace {
@@ -59,7 +60,7 @@ v1::JobSpec ShellSpec(const std::string& script) { return SpecOf({"sh", "-c", sc
 v1::JobSpec PythonSpec(const std::string& script) { return SpecOf({"python3", "-c", script}); }
 
 std::vector<RankRecord> RunRanks(const v1::JobSpec& spec, uint32_t world_size,
-                            const AttemptOptions& attempt) {
+                                 const AttemptOptions& attempt) {
   return RunJob(TANDEM_COMMAND, spec, world_size, attempt);
 }
 
@@ -83,6 +84,12 @@ std::vector<pid_t> ProcessesOf(const std::string& marker) {
 
 bool AwaitNoProcessOf(const std::string& marker) {
   return AwaitThat([&] { return ProcessesOf(marker).empty(); });
+}
+
+pid_t ParentOf(pid_t process) { return ReadProcessStat(process)->parent; }
+
+bool AwaitOutput(const TestTrainer& rank, const std::string& text) {
+  return AwaitThat([&] { return absl::StrContains(rank.Output(), text); });
 }
 
 std::string AwaitLine(const std::string& path) {

@@ -17,7 +17,7 @@ v1::JobSpec PythonSpec(const std::string& script);
 
 // All ranks as one agent would, on a real tandem-command.
 std::vector<RankRecord> RunRanks(const v1::JobSpec& spec, uint32_t world_size = 1,
-                            const AttemptOptions& attempt = {});
+                                 const AttemptOptions& attempt = {});
 RankRecord RunOne(const v1::JobSpec& spec);
 
 // Those of the processes of this host whose environment says that they belong to the job, the tests' own
@@ -28,6 +28,9 @@ bool AwaitNoProcessOf(const std::string& marker);
 // A variable for the environment of a job whose processes are looked for.
 std::string NewMarker();
 
+pid_t ParentOf(pid_t process);
+// Blocks until the output of the rank has the text; false if it never comes.
+bool AwaitOutput(const TestTrainer& rank, const std::string& text);
 // Blocks until the file is there and has a line; that line.
 std::string AwaitLine(const std::string& path);
 
