@@ -59,8 +59,7 @@ class LeftBehindTest : public ::testing::Test {
   // Runs until the program and its children are there.
   std::unique_ptr<TestTrainer> StartAndAwaitReady() {
     auto rank = std::make_unique<TestTrainer>(TANDEM_COMMAND, PrepareFor(SpecThatStays(), 0, 1));
-    const v1::Prepared prepared = rank->Await().prepared();
-    rank->Start(prepared.master_port(), prepared.report_port());
+    StartAll({rank.get()});
     EXPECT_EQ(AwaitLine(folder_.path() + ".ready"), "ready");
     EXPECT_GE(ProcessesOf(marker_).size(), 4U);
     return rank;

@@ -54,23 +54,26 @@ for step in range(1, 4):
   }
 }
 
-TEST(Reports, OneRankIsLate_RankZeroWaitsForItsLosses) {
+TEST(Reports, RankZeroEndsFirst_ItWaitsForTheLossesOfTheOthers) {
   const TemporaryFolder folder = *TemporaryFolder::Create("late");
   v1::JobSpec spec = Reporting(R"(
 gate = os.environ["GATE"]
-if rank == 0: open(gate, "w").close()
-while not os.path.exists(gate): time.sleep(0.001)
+while rank == 1 and not os.path.exists(gate): time.sleep(0.001)
 report(step=1, loss_sum=1, count=1)
 if rank == 1: report(step=2, loss_sum=2, count=1)
 )");
   spec.mutable_command()->add_env(absl::StrCat("GATE=", folder.File("gate")));
-  const auto records = RunRanks(spec, 2);
-  EXPECT_THAT(LossesOf(records[0]), ElementsAre("1:2/2", "2:2/1"));
+  TestTrainer zero(TANDEM_COMMAND, PrepareFor(spec, 0, 2));
+  TestTrainer one(TANDEM_COMMAND, PrepareFor(spec, 1, 2));
+  StartAll({&zero, &one});
+  ASSERT_TRUE(AwaitPhase(zero, v1::PHASE_DONE));
+  std::ofstream(folder.File("gate"));
+  EXPECT_THAT(LossesOf(Record(zero)), ElementsAre("1:2/2", "2:2/1"));
 }
 
 TEST(Reports, CombinedReports_CountOnceThoughEachRankSendsThem) {
-  const auto records =
-      RunRanks(Reporting("for step in (1, 2): report(step=step, loss_sum=6, count=4, combined=True)"), 3);
+  const auto records = RunRanks(
+      Reporting("for step in (1, 2): report(step=step, loss_sum=6, count=4, combined=True)"), 3);
   EXPECT_THAT(LossesOf(records[0]), ElementsAre("1:6/4", "2:6/4"));
   EXPECT_THAT(records[0].output, Not(HasSubstr("said once")));
 }
@@ -85,10 +88,7 @@ while not os.path.exists(gate): time.sleep(0.001)
   spec.mutable_command()->add_env(absl::StrCat("GATE=", folder.File("gate")));
   TestTrainer zero(TANDEM_COMMAND, PrepareFor(spec, 0, 2));
   TestTrainer one(TANDEM_COMMAND, PrepareFor(spec, 1, 2));
-  const v1::Prepared prepared = zero.Await().prepared();
-  one.Await();
-  zero.Start(prepared.master_port(), prepared.report_port());
-  one.Start(prepared.master_port(), prepared.report_port());
+  StartAll({&zero, &one});
   // Rank 1 neither reports nor ends before the loss is there.
   const v1::TrainerToAgent progress = zero.Await();
   ASSERT_EQ(progress.progress().samples_size(), 1);
@@ -125,16 +125,13 @@ for step in range(1, 3001): report(step=step, loss_sum=1, count=2000, samples=id
 }
 
 TEST(Reports, ProgramFails_LossesUntilThenAreThere) {
-  const auto records = RunRanks(Reporting(R"(
-if rank == 0:
-    report(step=1, loss_sum=1, count=1)
-    sys.exit(4)
-sys.stdin.read()
-time.sleep(0.1)
-)"),
-                                2);
-  EXPECT_EQ(records[0].exit_code, 4);
-  EXPECT_THAT(LossesOf(records[0]), ElementsAre("1:1/1"));
+  // Rank 1 is never there.
+  TestTrainer zero(TANDEM_COMMAND,
+                   PrepareFor(Reporting("report(step=1, loss_sum=1, count=1); sys.exit(4)"), 0, 2));
+  StartAll({&zero});
+  const RankRecord record = Record(zero);
+  EXPECT_EQ(record.exit_code, 4);
+  EXPECT_THAT(LossesOf(record), ElementsAre("1:1/1"));
 }
 
 TEST(Reports, Pause_ProgramIsAskedToStopAndRankIsPaused) {
@@ -144,8 +141,7 @@ print("was told " + os.read(fd, 100).decode(), flush=True)
 report(step=2, loss_sum=1, count=1)
 )"),
                                               0, 1));
-  const v1::Prepared prepared = rank.Await().prepared();
-  rank.Start(prepared.master_port(), prepared.report_port());
+  StartAll({&rank});
   EXPECT_TRUE(rank.Await().has_progress());
   rank.Pause();
   rank.Pause();
@@ -156,7 +152,8 @@ report(step=2, loss_sum=1, count=1)
 }
 
 TEST(Reports, PauseOfAProgramThatFailsThen_IsAFailure) {
-  const auto records = RunRanks(Reporting("os.read(fd, 100); sys.exit(5)"), 1, {.paused_ranks = {0}});
+  const auto records =
+      RunRanks(Reporting("os.read(fd, 100); sys.exit(5)"), 1, {.paused_ranks = {0}});
   EXPECT_EQ(records[0].exit_code, 5);
   EXPECT_FALSE(records[0].paused.has_value());
 }
@@ -187,7 +184,8 @@ std::string FramesOf(const std::string& job, uint32_t rank) {
 }
 
 TEST(Reports, Strangers_AreSentAwayAndChangeNothing) {
-  TestTrainer rank(TANDEM_COMMAND, PrepareFor(Reporting("report(step=1, loss_sum=1, count=1)"), 0, 1));
+  TestTrainer rank(TANDEM_COMMAND,
+                   PrepareFor(Reporting("report(step=1, loss_sum=1, count=1)"), 0, 1));
   const v1::Prepared prepared = rank.Await().prepared();
   const FileDescriptor garbage = ConnectTo(prepared.report_port());
   SendTo(garbage, std::string(8, '\xFF'));
@@ -206,8 +204,11 @@ TEST(Reports, Strangers_AreSentAwayAndChangeNothing) {
 }
 
 TEST(Reports, RankZeroCannotBeReached_JobGoesOn) {
-  TestTrainer zero(TANDEM_COMMAND, PrepareFor(Reporting("report(step=1, loss_sum=1, count=1)"), 0, 2));
-  TestTrainer one(TANDEM_COMMAND, PrepareFor(Reporting("report(step=1, loss_sum=1, count=1)\nprint('done')"), 1, 2));
+  TestTrainer zero(TANDEM_COMMAND,
+                   PrepareFor(Reporting("report(step=1, loss_sum=1, count=1)"), 0, 2));
+  TestTrainer one(
+      TANDEM_COMMAND,
+      PrepareFor(Reporting("report(step=1, loss_sum=1, count=1)\nprint('done')"), 1, 2));
   const v1::Prepared prepared = zero.Await().prepared();
   one.Await();
   // Nobody listens there: it is bound only.

@@ -66,6 +66,19 @@ std::vector<RankRecord> RunRanks(const v1::JobSpec& spec, uint32_t world_size,
 
 RankRecord RunOne(const v1::JobSpec& spec) { return RunRanks(spec).front(); }
 
+v1::Prepared StartAll(const std::vector<TestTrainer*>& ranks) {
+  std::vector<v1::Prepared> prepared;
+  for (TestTrainer* rank : ranks) prepared.push_back(rank->Await().prepared());
+  for (TestTrainer* rank : ranks) {
+    rank->Start(prepared[0].master_port(), prepared[0].report_port());
+  }
+  return prepared[0];
+}
+
+bool AwaitPhase(const TestTrainer& rank, v1::Phase phase) {
+  return AwaitThat([&] { return rank.position().phase == phase; });
+}
+
 std::string NewMarker() {
   static std::atomic<int> count{0};
   return absl::StrCat("MARKER=", getpid(), "-", count++);

@@ -20,6 +20,11 @@ std::vector<RankRecord> RunRanks(const v1::JobSpec& spec, uint32_t world_size = 
                                  const AttemptOptions& attempt = {});
 RankRecord RunOne(const v1::JobSpec& spec);
 
+// Waits until all are prepared, the first of which is rank 0, and starts them.
+v1::Prepared StartAll(const std::vector<TestTrainer*>& ranks);
+// Blocks until the rank is there; false if it never comes there.
+bool AwaitPhase(const TestTrainer& rank, v1::Phase phase);
+
 // Those of the processes of this host whose environment says that they belong to the job, the tests' own
 // tandem-command not counted. Empty soon after a job has ended.
 std::vector<pid_t> ProcessesOf(const std::string& marker);
