@@ -101,6 +101,22 @@ bool AwaitNoProcessOf(const std::string& marker) {
 
 pid_t ParentOf(pid_t process) { return ReadProcessStat(process)->parent; }
 
+pid_t ChildOf(pid_t process, const std::string& program) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
+    pid_t pid = 0;
+    if (!absl::SimpleAtoi(entry.path().filename().string(), &pid)) continue;
+    const auto stat = ReadProcessStat(pid);
+    const bool is_child = stat.has_value() && stat->parent == process;
+    if (is_child && Contents(entry.path() / "comm") == program + "\n") return pid;
+  }
+  return 0;
+}
+
+bool AwaitGone(pid_t process) {
+  return AwaitThat([process] { return !ReadProcessStat(process).has_value(); });
+}
+
 bool AwaitOutput(const TestTrainer& rank, const std::string& text) {
   return AwaitThat([&] { return absl::StrContains(rank.Output(), text); });
 }

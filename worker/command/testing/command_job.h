@@ -34,6 +34,10 @@ bool AwaitNoProcessOf(const std::string& marker);
 std::string NewMarker();
 
 pid_t ParentOf(pid_t process);
+// The child that runs the program of this name; 0: there is none.
+pid_t ChildOf(pid_t process, const std::string& program);
+// Blocks until the process is no more; false if it stays.
+bool AwaitGone(pid_t process);
 // Blocks until the output of the rank has the text; false if it never comes.
 bool AwaitOutput(const TestTrainer& rank, const std::string& text);
 // Blocks until the file is there and has a line; that line.
