@@ -215,7 +215,7 @@ TEST(Reports, RankZeroCannotBeReached_JobGoesOn) {
   one.Start(prepared.master_port(), prepared.master_port());
   const RankRecord record = Record(one);
   EXPECT_EQ(record.exit_code, 0);
-  EXPECT_THAT(record.output, HasSubstr("rank 1 has lost its connection to rank 0"));
+  EXPECT_THAT(record.output, HasSubstr("rank 1 has no connection to rank 0"));
   EXPECT_THAT(record.output, HasSubstr("done\n"));
 }
 
