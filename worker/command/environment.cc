@@ -6,6 +6,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "worker/command/master_port.h"
 
 namespace tandem::command {
 namespace {
@@ -57,7 +58,7 @@ std::string VisibleDevices(const v1::Prepare& prepare, absl::string_view visible
 void SetTorchrun(const v1::Prepare& prepare, const v1::Start& start, const ProgramHandles& handles,
                  Variables* variables) {
   const v1::JobSpec& spec = prepare.spec();
-  const bool is_hosted = spec.command().store() != v1::RENDEZVOUS_STORE_NONE;
+  const bool is_hosted = HostsStore(spec.command());
   variables->Set("RANK", prepare.rank());
   variables->Set("LOCAL_RANK", prepare.local_rank());
   variables->Set("WORLD_SIZE", prepare.world_size());

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "common/version.h"
 #include "worker/command/environment.h"
+#include "worker/command/master_port.h"
 
 namespace tandem::command {
 namespace {
@@ -19,7 +20,7 @@ std::string NamesOf(const v1::Command& command) {
 }
 
 std::string MeetingPlace(const v1::Command& command, const v1::Start& start) {
-  const bool is_hosted = command.store() != v1::RENDEZVOUS_STORE_NONE;
+  const bool is_hosted = HostsStore(command);
   return absl::StrCat(start.master_address(), ":", start.master_port(),
                       is_hosted ? ", the store is hosted there" : ", for rank 0 to bind");
 }

@@ -11,10 +11,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/print_stacks.h"
-#include "worker/command/descendants.h"
 #include "worker/command/ending.h"
 #include "worker/command/header.h"
-#include "worker/command/port_holder.h"
+#include "worker/command/master_port.h"
 #include "worker/command/report_collector.h"
 #include "worker/command/report_forwarder.h"
 #include "worker/command/store_process.h"
@@ -23,19 +22,12 @@
 namespace tandem::command {
 namespace {
 
-constexpr ExitStatus kFailed = {.code = 1};
-constexpr absl::Duration kSweepPoll = absl::Milliseconds(2);
 // For a program that prints its stacks itself.
 constexpr absl::Duration kStacksPatience = absl::Milliseconds(200);
 
 v1::CauseCode CodeOf(const absl::Status& status) {
   const bool may_heal = absl::IsUnavailable(status) || absl::IsResourceExhausted(status);
   return may_heal ? v1::CAUSE_CODE_RANK_ERROR : v1::CAUSE_CODE_BAD_INPUT;
-}
-
-std::string HowItEnded(ExitStatus status) {
-  if (status.signal != 0) return absl::StrCat("was killed by signal ", status.signal);
-  return absl::StrCat("exited with code ", status.code);
 }
 
 }  // namespace
@@ -46,7 +38,7 @@ ExitStatus Launcher::Run() {
   auto signals = Signals::Create(&loop_, [this](int signal) { OnSignal(signal); });
   if (!signals.ok()) {
     std::cerr << "tandem-command: " << signals.status().message() << std::endl;
-    return kFailed;
+    return kFailedExit;
   }
   signals_ = *std::move(signals);
   agent_ = std::make_unique<FrameChannel<v1::AgentToTrainer>>(
@@ -65,6 +57,7 @@ void Launcher::OnMessage(const v1::AgentToTrainer& message) {
 
 void Launcher::Prepare(const v1::Prepare& prepare) {
   prepare_ = prepare;
+  hosts_store_ = HostsStore(prepare_.spec().command());
   v1::TrainerToAgent message;
   if (prepare_.rank() == 0) {
     if (absl::Status held = HoldPorts(message.mutable_prepared()); !held.ok()) {
@@ -83,7 +76,7 @@ absl::Status Launcher::HoldPorts(v1::Prepared* prepared) {
     if (!parser.ok()) return parser.status();
     parser_.emplace(*std::move(parser));
   }
-  auto master_port = HoldMasterPort();
+  auto master_port = HoldMasterPort(prepare_);
   if (!master_port.ok()) return master_port.status();
   auto report_port = ListenOn(prepare_.advertise_address(), /*port=*/0);
   if (!report_port.ok()) return report_port.status();
@@ -100,30 +93,17 @@ absl::Status Launcher::HoldPorts(v1::Prepared* prepared) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<HeldPort> Launcher::HoldMasterPort() {
-  const v1::Command& command = prepare_.spec().command();
-  const auto hold = [this](uint16_t port) {
-    return HostsStore() ? ListenOn(prepare_.advertise_address(), port) : ReservePort(port);
-  };
-  absl::StatusOr<HeldPort> held = hold(static_cast<uint16_t>(command.master_port()));
-  if (!absl::IsAlreadyExists(held.status())) return held;
-  if (!command.any_port()) {
-    return absl::AlreadyExistsError(
-        absl::StrCat("command.master_port: ", held.status().message(),
-                     "; leave the key out, or set command.any_port, to meet on a free one"));
-  }
-  std::cerr << "tandem-command: " << held.status().message() << "; the ranks meet on another one"
-            << std::endl;
-  return hold(/*port=*/0);
-}
-
 void Launcher::Start(const v1::Start& start) {
   if (state_ != State::kWaiting) return;
   PrintHeader(prepare_, start, std::cerr);
   state_ = State::kRunning;
-  absl::Status started =
-      HostsStore() && prepare_.rank() == 0 ? StartHostedStore() : absl::OkStatus();
-  if (started.ok()) started = ConnectReports(start);
+  absl::Status started = absl::OkStatus();
+  if (prepare_.rank() != 0) {
+    route_ = std::make_unique<ReportForwarder>(&loop_, Self(), start.master_address(),
+                                               static_cast<uint16_t>(start.report_port()));
+  } else if (hosts_store_) {
+    started = StartHostedStore();
+  }
   if (started.ok()) started = StartProgram(start);
   if (!started.ok()) return Fail(CodeOf(started), started.message());
   context_.page.Set({});
@@ -133,18 +113,10 @@ void Launcher::Start(const v1::Start& start) {
 
 absl::Status Launcher::StartHostedStore() {
   const absl::StatusOr<pid_t> store = StartStore(master_port_.socket.get());
-  if (store.ok()) store_ = *store;
-  return store.status();
-}
-
-absl::Status Launcher::ConnectReports(const v1::Start& start) {
-  if (prepare_.rank() == 0) return absl::OkStatus();
-  auto forwarder = ReportForwarder::Connect(&loop_, Self(), start.master_address(),
-                                            static_cast<uint16_t>(start.report_port()));
-  if (forwarder.ok()) {
-    route_ = *std::move(forwarder);
-  }
-  return forwarder.status();
+  // Not for the user to mend.
+  if (!store.ok()) return absl::UnavailableError(store.status().message());
+  store_ = *store;
+  return absl::OkStatus();
 }
 
 absl::Status Launcher::StartProgram(const v1::Start& start) {
@@ -152,7 +124,7 @@ absl::Status Launcher::StartProgram(const v1::Start& start) {
   listeners.on_report = [this](const v1::StepReport& report) { OnReport(report); };
   if (parser_) listeners.on_stdout_line = [this](const std::string& l) { OnStdoutLine(l); };
   Program::Place place{.group = context_.group};
-  if (prepare_.rank() == 0 && !HostsStore()) {
+  if (prepare_.rank() == 0 && !hosts_store_) {
     listeners.on_stderr_line = [this](const std::string& line) { OnStderrLine(line); };
     place.held_until_exec = std::move(master_port_.socket);
   }
@@ -186,7 +158,7 @@ void Launcher::ReapChildren() {
 }
 
 void Launcher::OnTerminate(int signal) {
-  if (getppid() != context_.keeper) return SweepThen([this] { End(kFailed); });
+  if (getppid() != context_.keeper) return SweepThen([this] { End(kFailedExit); });
   // The program has been sent it as well, and decides itself when it ends.
   if (state_ == State::kRunning || state_ == State::kSweeping) return;
   SweepThen([this, signal] { End({.signal = signal}); });
@@ -221,96 +193,8 @@ void Launcher::OnStdoutLine(const std::string& line) {
 }
 
 void Launcher::OnStderrLine(const std::string& line) {
-  if (absl::StrContains(absl::AsciiStrToLower(line), "address already in use"))
-    found_port_taken_ = true;
-}
-
-void Launcher::OnProgramEnded(ExitStatus status) {
-  program_status_ = status;
-  context_.page.SetProcess(0);
-  if (!has_failed_) SweepThen([this] { Conclude(); });
-}
-
-void Launcher::OnStoreEnded(ExitStatus status) {
-  const pid_t pid = std::exchange(store_, 0);
-  const bool is_only_left = state_ == State::kSweeping && program_status_.code != 0;
-  if (state_ == State::kEnded || is_only_left) return;
-  Fail(v1::CAUSE_CODE_RANK_ERROR,
-       absl::StrCat("the store on which the ranks meet (tandem-store, pid ", pid, ") ",
-                    HowItEnded(status)));
-}
-
-void Launcher::OnAgentGone() {
-  if (state_ != State::kEnded) SweepThen([this] { End(kFailed); });
-}
-
-void Launcher::Fail(v1::CauseCode code, absl::string_view message) {
-  if (std::exchange(has_failed_, true)) return;
-  v1::TrainerToAgent failed;
-  failed.mutable_failure()->set_code(code);
-  failed.mutable_failure()->set_message(std::string(message));
-  Send(failed);
-  SweepThen([this] { End(kFailed); });
-}
-
-void Launcher::SweepThen(std::function<void()> then) {
-  state_ = State::kSweeping;
-  after_sweep_ = std::move(then);
-  if (!sweep_timer_.active()) Sweep();
-}
-
-void Launcher::Sweep() {
-  if (!KillDescendants(store_)) return std::exchange(after_sweep_, nullptr)();
-  sweep_timer_ = loop_.After(kSweepPoll, [this] { Sweep(); });
-}
-
-void Launcher::Conclude() {
-  program_->Drain();
-  if (program_status_.code == 0 && program_status_.signal == 0) {
-    state_ = State::kFinishing;
-    context_.page.Set({.step = last_step_, .phase = v1::PHASE_DONE});
-    return route_->Finish([this] { TellFinished(); });
-  }
-  route_->Flush();
-  TellCause();
-  End(program_status_);
-}
-
-void Launcher::TellCause() {
-  v1::TrainerToAgent message;
-  if (auto written = program_->WrittenError()) {
-    *message.mutable_failure() = *std::move(written);
-  } else if (found_port_taken_) {
-    message.mutable_failure()->set_code(v1::CAUSE_CODE_PORT_TAKEN);
-    message.mutable_failure()->set_message(absl::StrCat("the program of rank 0 found port ",
-                                                        master_port_.port, " taken by ",
-                                                        DescribePortHolder(master_port_.port)));
-  } else {
-    return;
-  }
-  Send(message);
-}
-
-void Launcher::TellFinished() {
-  v1::TrainerToAgent message;
-  if (pause_wanted_) {
-    message.mutable_paused()->set_step(last_step_);
-  } else {
-    message.mutable_finished();
-  }
-  Send(message);
-  End(program_status_);
-}
-
-void Launcher::End(ExitStatus status) {
-  state_ = State::kEnded;
-  result_ = status;
-  agent_->Flush();
-  if (store_ != 0) {
-    kill(store_, SIGKILL);
-    waitpid(store_, nullptr, 0);
-  }
-  loop_.Stop();
+  const std::string lower_case = absl::AsciiStrToLower(line);
+  if (absl::StrContains(lower_case, "address already in use")) found_port_taken_ = true;
 }
 
 void Launcher::Send(const v1::TrainerToAgent& message) {
@@ -324,10 +208,6 @@ v1::ReportHello Launcher::Self() const {
   self.set_attempt(prepare_.attempt());
   self.set_rank(prepare_.rank());
   return self;
-}
-
-bool Launcher::HostsStore() const {
-  return prepare_.spec().command().store() != v1::RENDEZVOUS_STORE_NONE;
 }
 
 }  // namespace tandem::command

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "common/file_descriptor.h"
 #include "common/progress_page.h"
 #include "tandem/v1/trainer.pb.h"
@@ -46,16 +46,16 @@ class Launcher {
   ExitStatus Run();
 
  private:
+  // Of a rank that does not end as its program did.
+  static constexpr ExitStatus kFailedExit = {.code = 1};
   enum class State { kWaiting, kRunning, kSweeping, kFinishing, kEnded };
 
   void OnMessage(const v1::AgentToTrainer& message);
   void Prepare(const v1::Prepare& prepare);
   // Holds the ports of rank 0, and announces them.
   absl::Status HoldPorts(v1::Prepared* prepared);
-  absl::StatusOr<HeldPort> HoldMasterPort();
   void Start(const v1::Start& start);
   absl::Status StartHostedStore();
-  absl::Status ConnectReports(const v1::Start& start);
   absl::Status StartProgram(const v1::Start& start);
   void Pause();
 
@@ -84,12 +84,12 @@ class Launcher {
   void Send(const v1::TrainerToAgent& message);
 
   v1::ReportHello Self() const;
-  bool HostsStore() const;
 
   Context context_;
   EventLoop& loop_;
   State state_ = State::kWaiting;
   v1::Prepare prepare_;
+  bool hosts_store_ = true;
   bool pause_wanted_ = false, has_failed_ = false, found_port_taken_ = false;
   uint64_t last_step_ = 0;
   ExitStatus program_status_, result_;

@@ -1,5 +1,6 @@
 #include "worker/command/report_collector.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 
 #include <iostream>
@@ -16,6 +17,8 @@ ReportCollector::ReportCollector(EventLoop* loop, v1::ReportHello self, uint32_t
       listener_(std::move(port)),
       merger_(world_size),
       sender_(loop, std::move(send)) {
+  // One that gives up in between must not block us.
+  fcntl(listener_.socket.get(), F_SETFL, O_NONBLOCK);
   for (uint32_t rank = 1; rank < world_size; ++rank) running_.insert(rank);
   accept_watch_ = loop_.Watch(listener_.socket.get(), EPOLLIN, [this](uint32_t) { Accept(); });
 }

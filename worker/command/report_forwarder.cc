@@ -6,48 +6,71 @@
 #include <iostream>
 #include <utility>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "worker/command/tcp_address.h"
 
 namespace tandem::command {
+namespace {
 
-absl::StatusOr<std::unique_ptr<ReportForwarder>> ReportForwarder::Connect(
-    EventLoop* loop, const v1::ReportHello& self, const std::string& address, uint16_t port) {
-  const absl::StatusOr<TcpAddress> rank_zero = ParseTcpAddress(address, port);
-  if (!rank_zero.ok()) return rank_zero.status();
+// With a connection that may never be made.
+constexpr absl::Duration kFlushPatience = absl::Seconds(5);
+
+// A socket that is connected or about to be.
+absl::StatusOr<FileDescriptor> BeginToConnect(const std::string& address, uint16_t port) {
+  const absl::StatusOr<TcpAddress> target = ParseTcpAddress(address, port);
+  if (!target.ok()) return target.status();
   FileDescriptor connection(
-      socket(rank_zero->family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+      socket(target->family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!connection.valid() ||
-      (connect(connection.get(), rank_zero->get(), rank_zero->size) != 0 && errno != EINPROGRESS)) {
+      (connect(connection.get(), target->get(), target->size) != 0 && errno != EINPROGRESS)) {
     return absl::ErrnoToStatus(errno, absl::StrCat("connect to ", address, ":", port));
   }
-  return std::unique_ptr<ReportForwarder>(new ReportForwarder(loop, self, std::move(connection)));
+  return connection;
 }
 
+}  // namespace
+
 ReportForwarder::ReportForwarder(EventLoop* loop, const v1::ReportHello& self,
-                                 FileDescriptor socket)
-    : rank_(self.rank()),
-      channel_(
-          loop, std::move(socket), [](const v1::ToRankZero&) {},
-          [this](const absl::Status& reason) {
-            std::cerr << "tandem-command: rank " << rank_
-                      << " has lost its connection to rank 0, which counts its losses no more: "
-                      << reason.message() << std::endl;
-          }) {
+                                 const std::string& address, uint16_t port)
+    : rank_(self.rank()) {
+  absl::StatusOr<FileDescriptor> connection = BeginToConnect(address, port);
+  if (!connection.ok()) {
+    OnLost(connection.status());
+    return;
+  }
+  channel_ = std::make_unique<FrameChannel<v1::ToRankZero>>(
+      loop, *std::move(connection), [](const v1::ToRankZero&) {},
+      [this](const absl::Status& reason) { OnLost(reason); });
   v1::ToRankZero message;
   *message.mutable_hello() = self;
-  channel_.Send(message).IgnoreError();  // is short
+  Send(message);
 }
 
 void ReportForwarder::Report(const v1::StepReport& report) {
   v1::ToRankZero message;
   *message.mutable_report() = report;
-  channel_.Send(message).IgnoreError();  // is short
+  Send(message);
 }
 
 void ReportForwarder::Finish(std::function<void()> done) {
   Flush();
   done();
+}
+
+void ReportForwarder::Flush() {
+  if (channel_) channel_->Flush(kFlushPatience);
+}
+
+void ReportForwarder::Send(const v1::ToRankZero& message) {
+  // Refused is only what is too long, and no message of these is.
+  if (channel_) channel_->Send(message).IgnoreError();
+}
+
+void ReportForwarder::OnLost(const absl::Status& reason) {
+  std::cerr << "tandem-command: rank " << rank_
+            << " has no connection to rank 0, which counts its losses no more: " << reason.message()
+            << std::endl;
 }
 
 }  // namespace tandem::command

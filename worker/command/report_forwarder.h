@@ -1,9 +1,11 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
-#include "absl/status/statusor.h"
+#include "absl/status/status.h"
 #include "tandem/v1/report.pb.h"
 #include "worker/command/report_route.h"
 #include "worker/process/frame_channel.h"
@@ -14,24 +16,21 @@ namespace tandem::command {
 // told on stderr, and nothing else happens: a job does not fail because of its reports.
 class ReportForwarder final : public ReportRoute {
  public:
-  // Does not wait for the connection.
-  //   InvalidArgument    `address` is not a numeric address.
-  //   Any code of errno  no socket can be had, or there is no route.
-  static absl::StatusOr<std::unique_ptr<ReportForwarder>> Connect(EventLoop* loop,
-                                                                  const v1::ReportHello& self,
-                                                                  const std::string& address,
-                                                                  uint16_t port);
+  // Connects to where rank 0 listens, a numeric address, and does not wait for it.
+  ReportForwarder(EventLoop* loop, const v1::ReportHello& self, const std::string& address,
+                  uint16_t port);
 
   void Report(const v1::StepReport& report) override;
   void Finish(std::function<void()> done) override;
-  void Flush() override { channel_.Flush(); }
+  void Flush() override;
 
  private:
-  ReportForwarder(EventLoop* loop, const v1::ReportHello& self, FileDescriptor socket);
+  void Send(const v1::ToRankZero& message);
+  void OnLost(const absl::Status& reason);
 
   const uint32_t rank_;
-  // Rank 0 answers nothing.
-  FrameChannel<v1::ToRankZero> channel_;
+  // Rank 0 answers nothing. Null: there never was a connection.
+  std::unique_ptr<FrameChannel<v1::ToRankZero>> channel_;
 };
 
 }  // namespace tandem::command

@@ -6,10 +6,13 @@
 
 #include <cerrno>
 
+#include "common/clock.h"
+
 namespace tandem {
 namespace {
 
 constexpr size_t kReadBytes = size_t{64} << 10;
+constexpr int kFlushSliceMilliseconds = 100;
 
 }  // namespace
 
@@ -31,10 +34,13 @@ void FrameSocket::Drain() {
   }
 }
 
-void FrameSocket::Flush() {
-  while (socket_.valid() && !unsent_.empty()) {
+void FrameSocket::Flush(absl::Duration patience) {
+  const SystemClock clock;
+  const absl::Duration deadline = clock.Now().steady + patience;
+  while (socket_.valid() && !unsent_.empty() && clock.Now().steady < deadline) {
     pollfd writable{socket_.get(), POLLOUT, 0};
-    poll(&writable, 1, -1);
+    // In slices, so that the deadline is noticed.
+    poll(&writable, 1, kFlushSliceMilliseconds);
     WriteSome();
   }
 }

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "common/file_descriptor.h"
 #include "common/frame.h"
 #include "worker/process/event_loop.h"
@@ -27,8 +28,8 @@ class FrameSocket {
 
   // Delivers what the other end had sent, once it is gone.
   void Drain();
-  // Blocks until the kernel has taken all that was sent, or the other end is gone.
-  void Flush();
+  // Blocks until the kernel has taken all that was sent, the other end is gone, or this has lasted for `patience`.
+  void Flush(absl::Duration patience);
 
  protected:
   // `socket` is made non-blocking; it may still be connecting.

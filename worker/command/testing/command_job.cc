@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "worker/process/process_stat.h"
 
 namespace tandem::command {
 namespace {
@@ -65,6 +66,19 @@ std::vector<RankRecord> RunRanks(const v1::JobSpec& spec, uint32_t world_size,
 
 RankRecord RunOne(const v1::JobSpec& spec) { return RunRanks(spec).front(); }
 
+v1::Prepared StartAll(const std::vector<TestTrainer*>& ranks) {
+  std::vector<v1::Prepared> prepared;
+  for (TestTrainer* rank : ranks) prepared.push_back(rank->Await().prepared());
+  for (TestTrainer* rank : ranks) {
+    rank->Start(prepared[0].master_port(), prepared[0].report_port());
+  }
+  return prepared[0];
+}
+
+bool AwaitPhase(const TestTrainer& rank, v1::Phase phase) {
+  return AwaitThat([&] { return rank.position().phase == phase; });
+}
+
 std::string NewMarker() {
   static std::atomic<int> count{0};
   return absl::StrCat("MARKER=", getpid(), "-", count++);
@@ -83,6 +97,28 @@ std::vector<pid_t> ProcessesOf(const std::string& marker) {
 
 bool AwaitNoProcessOf(const std::string& marker) {
   return AwaitThat([&] { return ProcessesOf(marker).empty(); });
+}
+
+pid_t ParentOf(pid_t process) { return ReadProcessStat(process)->parent; }
+
+pid_t ChildOf(pid_t process, const std::string& program) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
+    pid_t pid = 0;
+    if (!absl::SimpleAtoi(entry.path().filename().string(), &pid)) continue;
+    const auto stat = ReadProcessStat(pid);
+    const bool is_child = stat.has_value() && stat->parent == process;
+    if (is_child && Contents(entry.path() / "comm") == program + "\n") return pid;
+  }
+  return 0;
+}
+
+bool AwaitGone(pid_t process) {
+  return AwaitThat([process] { return !ReadProcessStat(process).has_value(); });
+}
+
+bool AwaitOutput(const TestTrainer& rank, const std::string& text) {
+  return AwaitThat([&] { return absl::StrContains(rank.Output(), text); });
 }
 
 std::string AwaitLine(const std::string& path) {
