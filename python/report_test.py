@@ -37,14 +37,8 @@ class Scalar:
     def __init__(self, value):
         self.value = value
 
-    def __float__(self):
-        return float(self.value)
-
-    def __int__(self):
-        return int(self.value)
-
-    def __ne__(self, other):
-        return self.value != other
+    def item(self):
+        return self.value
 
 
 class ScriptUnderTandem(unittest.TestCase):

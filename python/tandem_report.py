@@ -47,13 +47,15 @@ def report(step, loss_sum, count, epoch=None, *, combined=False, samples=None, l
 
     Any thread. Waits while Tandem reads slower than it is told. ValueError: step or count is not what it can be.
     """
+    if not _CHANNEL.is_heard():
+        return
     line = {"step": _whole("step", step, 1), "loss_sum": _number(loss_sum), "count": _whole("count", count, 0)}
     if epoch is not None:
         line["epoch"] = _whole("epoch", epoch, 0)
     if combined:
         line["combined"] = True
     if samples is not None:
-        line["samples"] = [int(sample) for sample in samples]
+        line["samples"] = [int(_scalar(sample)) for sample in samples]
     if lr is not None:
         line["lr"] = _number(lr)
     _CHANNEL.write(json.dumps(line, separators=(",", ":"), allow_nan=False).encode() + b"\n")
@@ -76,14 +78,20 @@ def should_stop():
     return _CHANNEL.told_to_stop()
 
 
+def _scalar(value):
+    """A tensor of one element as a number; torch warns of float(tensor) where that has a gradient."""
+    return value.item() if hasattr(value, "item") else value
+
+
 def _number(value):
-    number = float(value)
+    number = float(_scalar(value))
     return number if math.isfinite(number) else str(number)
 
 
 def _whole(name, value, least):
-    number = int(value)
-    if number != value or number < least:
+    given = _scalar(value)
+    number = int(given)
+    if number != given or number < least:
         raise ValueError(f"{name} is {value}: it must be a whole number of at least {least}")
     return number
 
@@ -109,13 +117,16 @@ class _Channel:
     def is_open(self):
         return self._descriptor is not None
 
-    def write(self, line):
+    def is_heard(self):
+        """Whether there is anyone to report to; where there should be, says once why not."""
         with self._lock:
             self._say_that_it_is_missing()
-            if self._descriptor is None:
-                return
+            return self.is_open()
+
+    def write(self, line):
+        with self._lock:
             try:
-                while line:
+                while line and self._descriptor is not None:
                     line = line[os.write(self._descriptor, line):]
             except (BrokenPipeError, ConnectionResetError):
                 self._descriptor = None  # Nobody listens any more: no reason for a training to fail.
