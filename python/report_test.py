@@ -3,6 +3,7 @@
 import importlib
 import itertools
 import json
+import math
 import os
 import signal
 import socket
@@ -81,7 +82,7 @@ class ScriptUnderTandem(unittest.TestCase):
                 self.assertEqual(struct.pack("d", arrived), struct.pack("d", value))
 
     def test_loss_that_is_not_finite_is_a_text(self):
-        for value, text in ((float("nan"), "nan"), (float("inf"), "inf"), (float("-inf"), "-inf")):
+        for value, text in ((math.nan, "NaN"), (math.inf, "Infinity"), (-math.inf, "-Infinity")):
             tandem_report.report(1, value, 1)
             self.assertEqual(self.next_line()["loss_sum"], text)
 

@@ -43,7 +43,7 @@ def report(step, loss_sum, count, epoch=None, *, combined=False, samples=None, l
     lr        the learning rate of the step
 
     Numbers may be tensors of one element. Floats arrive bit for bit; one that is not finite is written as the text
-    "nan", "inf" or "-inf", because JSON has no such numbers.
+    "NaN", "Infinity" or "-Infinity", because JSON has no such numbers.
 
     Any thread. Waits while Tandem reads slower than it is told. ValueError: step or count is not what it can be.
     """
@@ -85,7 +85,7 @@ def _scalar(value):
 
 def _number(value):
     number = float(_scalar(value))
-    return number if math.isfinite(number) else str(number)
+    return number if math.isfinite(number) else json.dumps(number)
 
 
 def _whole(name, value, least):
