@@ -5,6 +5,6 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 : "${CACHE:?run it as ./dev bench launch}"
-source bench/python_torch.sh
+source cmake/python_torch.sh
 install_python_torch
 exec python3 bench/launch.py --binaries build/bin --repeats "${1:-5}"

@@ -20,7 +20,7 @@ class Tandem:
             time.sleep(0.01)
         self.address = dict(line.split() for line in ports.read_text().splitlines())["grpc"]
         self.processes.append(self.start("tandem-worker", "--coordinator", self.address, "--slots", "cpu:2",
-                                         "--log-dir", str(self.folder / "logs")))
+                                         "--log-dir", str(self.folder / "logs"), "--allow-commands"))
 
     def start(self, binary, *args):
         return subprocess.Popen([f"{self.binaries}/{binary}", *args], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

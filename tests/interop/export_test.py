@@ -6,8 +6,8 @@ import subprocess
 
 import cluster
 import numpy
-from keyed_split import held_out
 from safetensors.numpy import load_file
+from tandem_report import held_out
 
 SEED = 7
 HOLDOUT = 0.25

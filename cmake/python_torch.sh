@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# Torch for Python, the peer of the measurements, in the project's cache. Of the version that LibTorch has.
+# Torch for Python, for tests of scripts and as the peer of measurements, in the project's cache. Of the version that
+# LibTorch has.
 install_python_torch() {
   local version toolkit=/usr/local/cuda/lib64 folder
   version=$(awk '$1 == "torch" { print $2 }' cmake/wheels.lock)

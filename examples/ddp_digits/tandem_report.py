@@ -1,0 +1,1 @@
+../../python/tandem_report.py
