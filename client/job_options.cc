@@ -15,11 +15,11 @@ namespace {
 
 constexpr const char* kGroup = "For a program";
 constexpr const char* kFooter =
-    "Instead of SPEC, a program with its arguments may stand behind --, as in\n"
-    "  tandem run --local 2 -- python train.py --config config.yaml\n"
-    "It is started once for each rank, as it stands there and with torchrun's\n"
-    "environment. Only a first word that ends in .py is run by python3 -u, as torchrun\n"
-    "does. --set gives its job any other key, as in --set command.stop_grace=10s.";
+    R"(Instead of SPEC, a program with its arguments may stand behind --, as in
+  tandem run --local 2 -- python train.py --config config.yaml
+It is started once for each rank, as it stands there and with torchrun's
+environment. Only a first word that ends in .py is run by python3 -u, as under
+torchrun. --set gives the job any other key: --set command.stop_grace=10s.)";
 
 // Where people forget the --.
 bool IsProgram(const std::string& path) {

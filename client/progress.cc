@@ -44,7 +44,8 @@ std::string ContinuationText(const v1::Job& job) {
 }
 
 std::vector<Fact> Facts(const v1::Job& job) {
-  std::vector<Fact> facts = {{StepText(job), 0}, {absl::StrCat("epoch ", EpochText(job)), 3}};
+  std::vector<Fact> facts = {{StepText(job), 0}};
+  if (EpochIsKnown(job)) facts.push_back({absl::StrCat("epoch ", EpochText(job)), 3});
   if (job.has_loss()) facts.push_back({absl::StrCat("loss ", LossText(job.loss())), 1});
   if (job.steps_per_second() > 0) facts.push_back({RateText(job.steps_per_second()), 4});
   return facts;

@@ -69,8 +69,9 @@ absl::StatusOr<ExitCode> LoadAndRun(Context* context, const RunOptions& options)
   const bool is_local = options.IsLocal(*context);
   auto job = options.job.Load(context->program, Around(is_local, options.local_slots.has_value()));
   if (!job.ok()) return job.status();
-  RunRequest request;
-  request.spec = std::move(job->spec);
+  auto output = OutputOf(*job, options.quiet);
+  if (!output.ok()) return output.status();
+  RunRequest request{std::move(job->spec), std::nullopt, *std::move(output)};
   if (is_local) {
     request.local_slots = options.local_slots.value_or(std::max(1u, request.spec.workers()));
     const absl::Status fits = FitToSlots(*request.local_slots, &context->console, &request.spec);
@@ -82,14 +83,11 @@ absl::StatusOr<ExitCode> LoadAndRun(Context* context, const RunOptions& options)
   if (!resumed.ok()) return resumed;
   for (const std::string& remark : job->remarks) context->console.Remark(remark);
   NoteDerivedRanks(request.spec, &context->console);
-  auto output = OutputOf(*job, options.quiet);
-  if (!output.ok()) return output.status();
-  request.output = *std::move(output);
   return RunJob(context, &interrupts, std::move(request));
 }
 
 void AddQuietTo(CLI::App* command, bool* quiet) {
-  command->add_flag("-q,--quiet", *quiet, "Do not show what a program prints; tandem logs has it");
+  command->add_flag("-q,--quiet", *quiet, "Do not show what a program prints");
 }
 
 }  // namespace
@@ -116,10 +114,10 @@ void AddTorchrunCommand(CLI::App* app, Context* context) {
   options->job.AddForTorchrunTo(command);
   AddQuietTo(command, &options->quiet);
   command->footer(
-      "Behind the options stands a script of Python with its arguments, as behind torchrun:\n"
-      "  tandem-torchrun --nproc-per-node 2 train.py --config config.yaml\n"
-      "tandem-torchrun is the same. Runs on this machine, or, where TANDEM_COORDINATOR or\n"
-      "--coordinator names one, on its workers.");
+      R"(A script of Python with its arguments stands behind the options, as in
+  tandem-torchrun --nproc-per-node 2 train.py --config config.yaml
+which is another name of this. It runs on this machine, unless a coordinator is
+given by TANDEM_COORDINATOR or --coordinator; --standalone, always.)");
   command->callback([=] { context->command = [=] { return LoadAndRun(context, *options); }; });
 }
 

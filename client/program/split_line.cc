@@ -41,14 +41,16 @@ SplitLine CutAt(const Words& words, Words::const_iterator cut) {
 
 }  // namespace
 
+bool TakesProgram(const std::string& command) {
+  return std::count(kTakeProgramBehindMark.begin(), kTakeProgramBehindMark.end(), command) > 0;
+}
+
 SplitLine SplitAtProgram(const CLI::App& app, const Words& words) {
   for (auto word = words.begin(); word != words.end() && *word != kMark; ++word) {
     if (*word == kTakesTorchrunsLine) {
       return CutAt(words, ScriptIn(app, *app.get_subcommand(*word), word + 1, words.end()));
     }
-    if (std::count(kTakeProgramBehindMark.begin(), kTakeProgramBehindMark.end(), *word) > 0) {
-      return CutAt(words, std::find(word, words.end(), kMark));
-    }
+    if (TakesProgram(*word)) return CutAt(words, std::find(word, words.end(), kMark));
   }
   return {words, std::nullopt};
 }

@@ -15,6 +15,9 @@ struct SplitLine {
   std::optional<std::vector<std::string>> program;
 };
 
+// Whether a program may stand behind -- of this command.
+bool TakesProgram(const std::string& command);
+
 // Behind the first -- of the commands that run a program; of `torchrun`, the first word that is
 // neither an option nor the value of one.
 SplitLine SplitAtProgram(const CLI::App& app, const std::vector<std::string>& words);

@@ -27,8 +27,12 @@ grpc::Status Reply(const absl::StatusOr<JobSnapshot>& job, Response* response) {
 
 // What a list shows of a job.
 void Summarize(const v1::Job& job, v1::Job* listed) {
+  constexpr size_t kMostOfACommand = 256;
   *listed = job;
   listed->clear_spec();
+  if (job.spec().has_command() && job.spec().command().ByteSizeLong() <= kMostOfACommand) {
+    *listed->mutable_spec()->mutable_command()->mutable_argv() = job.spec().command().argv();
+  }
   listed->clear_ranks();
   listed->clear_attempts();
   if (listed->has_cause()) listed->mutable_cause()->clear_last_lines();
