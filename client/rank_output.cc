@@ -6,7 +6,11 @@
 
 namespace tandem::client {
 
-void RankOutput::Take(const v1::StreamLogsResponse& lines) {
+void RankOutput::Take(const v1::StreamLogsResponse& all) {
+  v1::StreamLogsResponse lines;
+  for (const v1::LogLine& line : all.lines()) {
+    if (!header_.Has(line)) *lines.add_lines() = line;
+  }
   if (options_.files) {
     for (const v1::LogLine& line : lines.lines()) options_.files->Write(line);
     options_.files->Flush();

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "client/console.h"
+#include "client/launcher_header.h"
 #include "client/program/shown_output.h"
 #include "client/progress.h"
 #include "client/rank_log_files.h"
@@ -28,7 +29,7 @@ class RankOutput {
 
   // Whether anything becomes of the lines.
   bool IsWanted() const { return !options_.quiet || options_.files.has_value(); }
-  void Take(const v1::StreamLogsResponse& lines);
+  void Take(const v1::StreamLogsResponse& all);
   // Errors as for RankLogFiles.
   absl::Status status() const;
 
@@ -38,6 +39,7 @@ class RankOutput {
   Options options_;
   Console& console_;
   Progress& progress_;
+  LauncherHeader header_;
 };
 
 }  // namespace tandem::client

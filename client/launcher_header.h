@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <utility>
+
+#include "tandem/v1/job.pb.h"
+
+namespace tandem::client {
+
+// Tells what tandem-command says of a rank's surroundings before the program starts, which
+// `tandem describe` shows, from what the program prints.
+class LauncherHeader {
+ public:
+  // The lines of a job, in order.
+  bool Has(const v1::LogLine& line);
+
+ private:
+  enum class Place { kBefore, kInside, kBehind };
+  // By attempt and rank.
+  std::map<std::pair<uint32_t, uint32_t>, Place> places_;
+};
+
+}  // namespace tandem::client
