@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "client/launcher_header.h"
 #include "client/program/program_words.h"
 #include "common/job_state.h"
 #include "common/proto_time.h"
@@ -193,7 +194,7 @@ std::string FormatCause(const v1::Cause& cause) {
   std::string text = absl::StrCat(cause.message(), "\n");
   const auto& lines = cause.last_lines();
   const bool repeats = !lines.empty() && OnlyRepeats(*lines.rbegin(), cause.message());
-  for (int i = 0; i < lines.size() - (repeats ? 1 : 0); ++i) {
+  for (int i = HeaderLines(cause); i < lines.size() - (repeats ? 1 : 0); ++i) {
     absl::StrAppend(&text, "    ", lines[i], "\n");
   }
   return text;

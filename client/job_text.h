@@ -51,7 +51,8 @@ bool IsPlanned(v1::CauseCode code);
 // "attempt 1 on 2 workers, steps 1 to 500, failed: rank 1 was killed ..."; of an attempt that has ended.
 std::string AttemptText(const v1::AttemptStatus& attempt);
 
-// The sentence, then the rank's last lines, indented; without one that only repeats the sentence.
+// The sentence, then the rank's last lines, indented; without one that only repeats the sentence, and without what the
+// launcher of a program says.
 std::string FormatCause(const v1::Cause& cause);
 
 // Everything there is to know.

@@ -1,5 +1,8 @@
 #include "client/launcher_header.h"
 
+#include <algorithm>
+#include <string>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
@@ -25,6 +28,13 @@ bool LauncherHeader::Has(const v1::LogLine& line) {
                    (place == Place::kInside && GoesOn(line.text()));
   place = has ? Place::kInside : Place::kBehind;
   return has;
+}
+
+int HeaderLines(const v1::Cause& cause) {
+  const auto end =
+      std::find_if_not(cause.last_lines().begin(), cause.last_lines().end(),
+                       [](const std::string& line) { return Begins(line) || GoesOn(line); });
+  return static_cast<int>(end - cause.last_lines().begin());
 }
 
 }  // namespace tandem::client

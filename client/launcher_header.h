@@ -21,4 +21,7 @@ class LauncherHeader {
   std::map<std::pair<uint32_t, uint32_t>, Place> places_;
 };
 
+// How many of the last lines that a rank printed on stderr are its header, or the end of that.
+int HeaderLines(const v1::Cause& cause);
+
 }  // namespace tandem::client

@@ -43,7 +43,7 @@ absl::Status FitToSlots(uint32_t slots, Console* console, v1::JobSpec* spec) {
   if (fewest <= slots) return spec::Validate(*spec);
   return absl::InvalidArgumentError(absl::StrCat("workers: ", fewest, " do not fit on --local ",
                                                  slots, ": each needs a slot (--workers ", slots,
-                                                 " trains on fewer)"));
+                                                 " takes fewer)"));
 }
 
 Surroundings Around(bool is_local, bool slots_are_given) {

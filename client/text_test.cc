@@ -331,8 +331,8 @@ TEST(FormatStatus, CommandThatReportsNothing_IsItsCommandLine) {
 TEST(FormatStatus, CommandThatFailed_HasItsTraceback) {
   v1::Job job = CommandJob(v1::JOB_STATE_FAILED);
   job.mutable_cause()->set_message("rank 1 exited with code 1: ValueError: no such column");
-  for (const char* line : {"Traceback (most recent call last):", "  File \"train.py\", line 3",
-                           "ValueError: no such column"}) {
+  for (const char* line : {"  threads        1", "Traceback (most recent call last):",
+                           "  File \"train.py\", line 3", "ValueError: no such column"}) {
     job.mutable_cause()->add_last_lines(line);
   }
   const std::string traceback =
