@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "client/testing/process_fixture.h"
+#include "client/testing/local_programs.h"
 #include "tandem/v1/verify.pb.h"
 
 namespace tandem::client {
@@ -13,20 +13,8 @@ namespace {
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
-class VerifyProcessTest : public ProcessTest {
+class VerifyProcessTest : public LocalProgramsTest {
  protected:
-  VerifyProcessTest() {
-    RunACopy();
-    std::filesystem::copy_file(TANDEMD_BINARY, folder_ + "/tandemd");
-    std::filesystem::copy_file(TANDEM_WORKER_BINARY, folder_ + "/tandem-worker");
-    std::filesystem::copy_file(TRACING_TRAINER, folder_ + "/tandem-trainer");
-    std::filesystem::copy_file(TANDEM_COMMAND_BINARY, folder_ + "/tandem-command");
-    temporary_ = folder_ + "/tmp";
-    std::filesystem::create_directory(temporary_);
-    setenv("TMPDIR", temporary_.c_str(), 1);
-  }
-  ~VerifyProcessTest() override { unsetenv("TMPDIR"); }
-
   // On one worker, on one again, and on two.
   Result Verify(const std::string& behaviour, const std::string& options = "") {
     v1::JobSpec spec = spec::SampleSpec();
@@ -34,8 +22,6 @@ class VerifyProcessTest : public ProcessTest {
     WriteSpec(spec);
     return Tandem(absl::StrCat("verify ", spec_file_, " --workers 1,2 --steps 8 ", options));
   }
-
-  std::string temporary_;
 };
 
 TEST_F(VerifyProcessTest, SameBits_ExitsWith0AndLeavesNothing) {
