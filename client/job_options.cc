@@ -21,6 +21,9 @@ It is started once for each rank, as it stands there and with torchrun's
 environment. Only a first word that ends in .py is run by python3 -u, as under
 torchrun. --set gives the job any other key: --set command.stop_grace=10s.)";
 
+// How a compiled program begins.
+constexpr const char* kExecutable = "\177E";
+
 // Where people forget the --.
 bool IsProgram(const std::string& path) {
   if (absl::EndsWith(path, ".py") || absl::EndsWith(path, ".sh")) return true;
@@ -29,9 +32,7 @@ bool IsProgram(const std::string& path) {
   if (!std::filesystem::is_regular_file(path, error)) return false;
   std::string beginning(2, '\0');
   std::ifstream(path, std::ios::binary).read(beginning.data(), 2);
-  return beginning == "#!" || beginning ==
-                                  "\x7f"
-                                  "E";
+  return beginning == "#!" || beginning == kExecutable;
 }
 
 absl::Status NotASpecification(const std::string& path) {

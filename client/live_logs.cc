@@ -7,10 +7,8 @@
 namespace tandem::client {
 
 LiveLogs::LiveLogs(std::unique_ptr<Connection> connection, const std::string& job_id,
-                   FollowOptions options, OnLines on_lines)
-    : connection_(std::move(connection)),
-      options_(std::move(options)),
-      on_lines_(std::move(on_lines)) {
+                   const FollowOptions& options, OnLines on_lines)
+    : connection_(std::move(connection)), options_(options), on_lines_(std::move(on_lines)) {
   options_.limits.interrupts = &stop_;
   options_.limits.handled = 0;
   thread_ = std::thread([this, job_id] { Read(job_id); });

@@ -19,8 +19,8 @@ class LiveLogs {
   using OnLines = std::function<void(const v1::StreamLogsResponse&)>;
 
   // Of `options` all but the limits. The connection is for it alone.
-  LiveLogs(std::unique_ptr<Connection> connection, const std::string& job_id, FollowOptions options,
-           OnLines on_lines);
+  LiveLogs(std::unique_ptr<Connection> connection, const std::string& job_id,
+           const FollowOptions& options, OnLines on_lines);
   // Stops reading.
   ~LiveLogs();
 

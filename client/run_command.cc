@@ -65,25 +65,31 @@ absl::StatusOr<RankOutput::Options> OutputOf(const ProgramJob& job, bool quiet) 
   return output;
 }
 
-absl::StatusOr<ExitCode> LoadAndRun(Context* context, const RunOptions& options) {
+// What is to be run, and where. Remarks upon it are made.
+absl::StatusOr<RunRequest> Load(Context* context, const RunOptions& options) {
   const bool is_local = options.IsLocal(*context);
   auto job = options.job.Load(context->program, Around(is_local, options.local_slots.has_value()));
   if (!job.ok()) return job.status();
   auto output = OutputOf(*job, options.quiet);
   if (!output.ok()) return output.status();
+  for (const std::string& remark : job->remarks) context->console.Remark(remark);
   RunRequest request{std::move(job->spec), std::nullopt, *std::move(output)};
-  if (is_local) {
-    request.local_slots = options.local_slots.value_or(std::max(1u, request.spec.workers()));
-    const absl::Status fits = FitToSlots(*request.local_slots, &context->console, &request.spec);
-    if (!fits.ok()) return fits;
-  }
+  if (!is_local) return request;
+  request.local_slots = options.local_slots.value_or(std::max(1u, request.spec.workers()));
+  const absl::Status fits = FitToSlots(*request.local_slots, &context->console, &request.spec);
+  if (!fits.ok()) return fits;
+  return request;
+}
+
+absl::StatusOr<ExitCode> LoadAndRun(Context* context, const RunOptions& options) {
+  auto request = Load(context, options);
+  if (!request.ok()) return request.status();
   Interrupts interrupts;
   const SignalForwarder forwarder(&interrupts);
-  const absl::Status resumed = options.resume.ApplyTo(&request.spec, *context);
+  const absl::Status resumed = options.resume.ApplyTo(&request->spec, *context);
   if (!resumed.ok()) return resumed;
-  for (const std::string& remark : job->remarks) context->console.Remark(remark);
-  NoteDerivedRanks(request.spec, &context->console);
-  return RunJob(context, &interrupts, std::move(request));
+  NoteDerivedRanks(request->spec, &context->console);
+  return RunJob(context, &interrupts, *std::move(request));
 }
 
 void AddQuietTo(CLI::App* command, bool* quiet) {
