@@ -91,7 +91,7 @@ TEST_F(AnsweredProcessTest, Run_Interrupted_CancelsTheJobAndExitsWith130) {
                    {{Ended(v1::JOB_STATE_CANCELLED)}}};
   // The signal is sent when the first line of progress shows that the job is being watched.
   const Result result = Tandem(absl::StrCat("run ", spec_file_, " 2>", folder_,
-                                            "/progress & pid=$!; until grep -q RUNNING ", folder_,
+                                            "/progress & pid=$!; until grep -qs RUNNING ", folder_,
                                             "/progress; do :; done; kill -INT $pid; wait $pid"));
   EXPECT_EQ(result.code, 130);
   EXPECT_THAT(fake_.cancelled(), testing::ElementsAre("digits-1"));
@@ -122,7 +122,7 @@ TEST_F(AnsweredProcessTest, Wait_Interrupted_SaysThatTheJobGoesOn) {
   fake_.watches = {{fake_.jobs, grpc::Status::OK, true}};
   const std::string progress = folder_ + "/progress";
   const Result result =
-      Tandem(absl::StrCat("wait digits-1 2>", progress, " & pid=$!; until grep -q RUNNING ",
+      Tandem(absl::StrCat("wait digits-1 2>", progress, " & pid=$!; until grep -qs RUNNING ",
                           progress, "; do :; done; kill -INT $pid; wait $pid"));
   EXPECT_EQ(result.code, 130);
   EXPECT_EQ(Contents(progress),
@@ -137,7 +137,7 @@ TEST_F(AnsweredProcessTest, Logs_FollowedAndInterrupted_SayThatTheJobGoesOn) {
   fake_.logs_wait_for_client = true;
   const std::string log = folder_ + "/log";
   const Result result =
-      Tandem(absl::StrCat("logs -f digits-1 >", log, " & pid=$!; until grep -q line ", log,
+      Tandem(absl::StrCat("logs -f digits-1 >", log, " & pid=$!; until grep -qs line ", log,
                           "; do :; done; kill -INT $pid; wait $pid"));
   EXPECT_EQ(result.code, 130);
   EXPECT_EQ(result.err, "interrupted; digits-1 goes on (tandem cancel digits-1 stops it)\n");
@@ -286,7 +286,7 @@ TEST_F(AnsweredProcessTest, DrainWait_Interrupted_SaysHowToUndoIt) {
   fake_.worker_lists = {{grpc::StatusCode::UNAVAILABLE, "stopping"}};
   const std::string remarks = folder_ + "/remarks";
   const Result result =
-      Tandem(absl::StrCat("drain node-a --wait 2>", remarks, " & pid=$!; until grep -q answer ",
+      Tandem(absl::StrCat("drain node-a --wait 2>", remarks, " & pid=$!; until grep -qs answer ",
                           remarks, "; do :; done; kill -INT $pid; wait $pid"));
   EXPECT_EQ(result.code, 130);
   EXPECT_EQ(result.out, "");

@@ -8,6 +8,7 @@
 #include "client/commands.h"
 #include "client/duration_option.h"
 #include "client/help_format.h"
+#include "client/program/split_line.h"
 #include "client/usage_error.h"
 #include "common/version.h"
 
@@ -34,6 +35,7 @@ struct GlobalOptions {
 
 void AddCommands(CLI::App* app, Context* context) {
   AddRunCommand(app, context);
+  AddTorchrunCommand(app, context);
   AddSubmitCommand(app, context);
   AddJobCommands(app, context);
   AddResizeCommand(app, context);
@@ -94,20 +96,23 @@ int RunCommand(Context* context) {
 
 }  // namespace
 
-int RunApp(int argc, const char* const* argv) {
+int RunApp(const std::vector<std::string>& arguments) {
   Context context;
   GlobalOptions options;
   CLI::App app("Trains one job on any number of workers with the same result, bit for bit.",
                "tandem");
   Describe(&app, &options, &context);
+  SplitLine line = SplitAtProgram(app, arguments);
+  context.program = std::move(line.program);
   try {
-    app.parse(argc, argv);
+    // The parser takes them from the back.
+    app.parse(std::vector<std::string>(line.ours.rbegin(), line.ours.rend()));
   } catch (const CLI::Success& asked) {
     return app.exit(asked);
   } catch (const CLI::Error& mistake) {
-    return Fail(&context.console, DescribeMistake(app, mistake, {argv + 1, argv + argc}),
-                ExitCode::kUsage);
+    return Fail(&context.console, DescribeMistake(app, mistake, line.ours), ExitCode::kUsage);
   }
+  context.coordinator_is_given = app.get_option("--coordinator")->count() > 0;
   context.console.set_json(options.output == "json");
   if (options.no_color) context.console.forbid_color();
   return RunCommand(&context);

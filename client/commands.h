@@ -8,6 +8,7 @@
 namespace tandem::client {
 
 void AddRunCommand(CLI::App* app, Context* context);         // run
+void AddTorchrunCommand(CLI::App* app, Context* context);    // torchrun
 void AddSubmitCommand(CLI::App* app, Context* context);      // submit
 void AddJobCommands(CLI::App* app, Context* context);        // list, status, describe, cancel
 void AddResizeCommand(CLI::App* app, Context* context);      // resize

@@ -1,11 +1,14 @@
 #include "client/completion_script.h"
 
 #include <functional>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "client/help_format.h"
 #include "common/spec/reference.h"
 
 namespace tandem::client {
@@ -18,8 +21,8 @@ std::vector<const CLI::App*> CommandsOf(const CLI::App& app) {
 std::vector<std::string> FlagsOf(const CLI::App& app) {
   std::vector<std::string> flags;
   for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
-    for (const std::string& name : option->get_snames()) flags.push_back("-" + name);
+    if (option->get_group().empty()) continue;  // understood, and not told of
+    for (std::string& name : ShownNames(*option)) flags.push_back(std::move(name));
   }
   return flags;
 }
@@ -144,8 +147,9 @@ std::string FishCompletion(const CLI::App& app) {
     const std::string when =
         absl::StrCat(" -n '__fish_seen_subcommand_from ", command->get_name(), "'");
     for (const CLI::Option* option : command->get_options()) {
-      for (const std::string& name : option->get_lnames()) {
-        absl::StrAppend(&script, "complete -c tandem", when, " -l ", name, " -d ",
+      for (const std::string& name : ShownNames(*option)) {
+        if (option->get_group().empty() || !absl::StartsWith(name, "--")) continue;
+        absl::StrAppend(&script, "complete -c tandem", when, " -l ", name.substr(2), " -d ",
                         Quoted(option->get_description()), "\n");
       }
     }

@@ -2,7 +2,9 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "client/connection.h"
@@ -16,6 +18,10 @@ namespace tandem::client {
 struct Context {
   Console console{Console::Detect()};
   std::string coordinator = "127.0.0.1:4270";
+  // By an option or the environment.
+  bool coordinator_is_given = false;
+  // The words of the user's program, where the command line has one.
+  std::optional<std::vector<std::string>> program;
   // How long a coordinator that is yet to start is waited for.
   absl::Duration retry_for = absl::Seconds(3);
   // The chosen command, ready to run. The error is printed by whoever calls it.

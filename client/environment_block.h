@@ -8,13 +8,14 @@
 
 namespace tandem::client {
 
-// Picks out of a rank's log what the trainer says about its surroundings when it starts: a line
-// that begins with its name, and the indented ones after it. The last such block counts, that of
+// Picks out of a rank's log what the trainer, or who starts a command, says about its surroundings
+// when it starts: a line that begins with its name, and the indented ones after it. The last such block counts, that of
 // the last attempt.
 class EnvironmentBlock {
  public:
   void Add(absl::string_view line) {
-    const bool begins = absl::StartsWith(line, "tandem-trainer ");
+    const bool begins =
+        absl::StartsWith(line, "tandem-trainer ") || absl::StartsWith(line, "tandem-command ");
     inside_ = begins || (inside_ && absl::StartsWith(line, "  "));
     if (begins) text_.clear();
     if (inside_) absl::StrAppend(&text_, line, "\n");

@@ -1,6 +1,8 @@
 #include "client/help_format.h"
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 
 namespace tandem::client {
@@ -19,6 +21,20 @@ std::string Wrapped(const std::string& text, size_t width) {
 }
 
 }  // namespace
+
+std::vector<std::string> ShownNames(const CLI::Option& option) {
+  std::vector<std::string> names;
+  for (const std::string& name : option.get_snames()) names.push_back(absl::StrCat("-", name));
+  for (const std::string& name : option.get_lnames()) {
+    if (!absl::StrContains(name, "_")) names.push_back(absl::StrCat("--", name));
+  }
+  return names;
+}
+
+std::string HelpFormat::make_option_name(const CLI::Option* option, bool is_positional) const {
+  return is_positional ? Formatter::make_option_name(option, true)
+                       : absl::StrJoin(ShownNames(*option), ",");
+}
 
 std::string HelpFormat::make_option_desc(const CLI::Option* option) const {
   constexpr size_t kColumns = 80;

@@ -22,9 +22,11 @@ std::string TimeText(bool known, const google::protobuf::Timestamp& time, const 
   return known ? absl::FormatTime("%Y-%m-%d %H:%M:%E3S %Z", FromProto(time), view.zone) : "";
 }
 
-// "560 of 1120", with where it went on from a checkpoint.
+// "560 of 1120", or "560" where nobody knows how many there will be, with where it went on from a checkpoint.
 std::string StepText(const v1::Job& job) {
-  std::string text = absl::StrCat(job.step(), " of ", job.total_steps());
+  if (job.step() == 0 && job.spec().has_command()) return "none reported";
+  std::string text = job.total_steps() == 0 ? absl::StrCat(job.step())
+                                            : absl::StrCat(job.step(), " of ", job.total_steps());
   if (job.first_step() <= 1) return text;
   return absl::StrCat(text, ", resumed after step ", job.first_step() - 1);
 }
@@ -58,6 +60,7 @@ std::string Facts(const v1::Job& job, const View& view) {
   rows.push_back({{"state"}, {StateText(job.state()), StateColor(job.state())}});
   add("id", job.id());
   add("name", job.name());
+  add("command", CommandText(job));
   add("waits", job.waiting_reason());
   add("attempt", absl::StrCat(job.attempt()));
   if (job.failures() > 0) {
@@ -70,7 +73,7 @@ std::string Facts(const v1::Job& job, const View& view) {
   add("logical ranks", absl::StrCat(job.logical_ranks()));
   if (job.has_receipt()) add("equivalence", LevelText(job.receipt()));
   add("step", StepText(job));
-  if (job.step() > 0) add("epoch", EpochText(job));
+  if (EpochIsKnown(job)) add("epoch", EpochText(job));
   if (job.has_loss()) add("loss", LossText(job.loss()));
   if (job.has_evaluation()) add("held out", EvaluationText(job.evaluation()));
   if (job.steps_per_second() > 0) add("speed", RateText(job.steps_per_second()));

@@ -6,6 +6,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "client/launcher_header.h"
+#include "client/program/program_words.h"
 #include "common/job_state.h"
 #include "common/proto_time.h"
 #include "common/world_size_bounds.h"
@@ -24,13 +26,16 @@ std::string Age(const v1::Job& job, const View& view) {
   return job.has_submitted_at() ? DurationText(view.now - FromProto(job.submitted_at())) : "";
 }
 
-std::vector<Cell> JobRow(const v1::Job& job, const View& view) {
-  return {{job.id()},
-          {StateText(job.state()), StateColor(job.state())},
-          {absl::StrCat(job.world_size())},
-          {Progress(job)},
-          {Loss(job)},
-          {Age(job, view)}};
+std::vector<Cell> JobRow(const v1::Job& job, bool with_command, const View& view) {
+  std::vector<Cell> row = {{job.id()},
+                           {StateText(job.state()), StateColor(job.state())},
+                           {absl::StrCat(job.world_size())},
+                           {Progress(job)},
+                           {Loss(job)},
+                           {Age(job, view)}};
+  constexpr size_t kMostInAList = 60;
+  if (with_command) row.push_back({CommandText(job, kMostInAList)});
+  return row;
 }
 
 std::string PaintedState(const v1::Job& job, const View& view) {
@@ -73,6 +78,13 @@ std::string Speed(const v1::Job& job) {
                     DurationText(FromProto(job.time_to_first_step())));
   }
   return text;
+}
+
+// "1120/1120 on 2 workers"; of a program that reported none, only where.
+std::string StepsOnWorkers(const v1::Job& job) {
+  const bool has_steps = job.step() > 0 || !job.spec().has_command();
+  return absl::StrCat(has_steps ? absl::StrCat(Progress(job), " ") : "", "on ", job.world_size(),
+                      job.world_size() == 1 ? " worker" : " workers");
 }
 
 // A job that was started again has the cause of an attempt before; only of a failed one it is its own.
@@ -125,6 +137,10 @@ std::string EpochText(const v1::Job& job) {
   return absl::StrCat(std::min(job.epoch() + 1, total), "/", total);
 }
 
+bool EpochIsKnown(const v1::Job& job) {
+  return job.step() > 0 && (job.epoch() > 0 || !job.spec().has_command());
+}
+
 std::string EvaluationText(const v1::Evaluation& evaluation) {
   const std::string accuracy =
       evaluation.has_accuracy() ? absl::StrFormat(", accuracy %.2f %%", 100 * evaluation.accuracy())
@@ -133,10 +149,19 @@ std::string EvaluationText(const v1::Evaluation& evaluation) {
                          accuracy, evaluation.samples(), evaluation.step());
 }
 
+std::string CommandText(const v1::Job& job, size_t most) {
+  const auto& argv = job.spec().command().argv();
+  return ShellText({argv.begin(), argv.end()}, most);
+}
+
 std::string FormatJobList(const v1::ListJobsResponse& jobs, const View& view) {
+  const bool with_commands =
+      std::any_of(jobs.jobs().begin(), jobs.jobs().end(),
+                  [](const v1::Job& job) { return job.spec().has_command(); });
   std::vector<std::vector<Cell>> rows = {
       {{"JOB"}, {"STATE"}, {"WORKERS"}, {"STEP"}, {"LOSS"}, {"AGE"}}};
-  for (const v1::Job& job : jobs.jobs()) rows.push_back(JobRow(job, view));
+  if (with_commands) rows.front().push_back({"COMMAND"});
+  for (const v1::Job& job : jobs.jobs()) rows.push_back(JobRow(job, with_commands, view));
   return FormatTable(rows, view.color);
 }
 
@@ -169,7 +194,7 @@ std::string FormatCause(const v1::Cause& cause) {
   std::string text = absl::StrCat(cause.message(), "\n");
   const auto& lines = cause.last_lines();
   const bool repeats = !lines.empty() && OnlyRepeats(*lines.rbegin(), cause.message());
-  for (int i = 0; i < lines.size() - (repeats ? 1 : 0); ++i) {
+  for (int i = HeaderLines(cause); i < lines.size() - (repeats ? 1 : 0); ++i) {
     absl::StrAppend(&text, "    ", lines[i], "\n");
   }
   return text;
@@ -177,14 +202,21 @@ std::string FormatCause(const v1::Cause& cause) {
 
 std::string FormatStatus(const v1::Job& job, const View& view) {
   std::string text = absl::StrCat(job.id(), "  ", PaintedState(job, view));
-  if (job.step() > 0) absl::StrAppend(&text, "  step ", Progress(job), "  epoch ", EpochText(job));
+  if (job.step() > 0) absl::StrAppend(&text, "  step ", Progress(job));
+  if (EpochIsKnown(job)) absl::StrAppend(&text, "  epoch ", EpochText(job));
   if (job.has_loss()) absl::StrAppend(&text, "  loss ", Loss(job));
   text += '\n';
+  if (job.spec().has_command()) absl::StrAppend(&text, "command: ", CommandText(job), "\n");
   const std::string size = WorldSizeText(job);
   const bool is_settled = HasEnded(job.state()) || size == absl::StrCat(job.world_size());
   if (!is_settled) absl::StrAppend(&text, "workers: ", size, "\n");
   if (!job.waiting_reason().empty()) absl::StrAppend(&text, "waits: ", job.waiting_reason(), "\n");
-  if (job.has_cause()) absl::StrAppend(&text, CauseTitle(job), job.cause().message(), "\n");
+  if (!job.has_cause()) return text;
+  // Of an earlier attempt, a line will do.
+  const bool is_the_end = job.state() == v1::JOB_STATE_FAILED;
+  absl::StrAppend(
+      &text, CauseTitle(job),
+      is_the_end ? FormatCause(job.cause()) : absl::StrCat(job.cause().message(), "\n"));
   return text;
 }
 
@@ -193,12 +225,12 @@ std::string FormatSummary(const v1::Job& job, const View& view) {
   const auto add = [&](const std::string& what, const std::string& text) {
     if (!text.empty()) rows.push_back({{"", Color::kNone}, {what}, {text}});
   };
-  add("steps", absl::StrCat(Progress(job), " on ", job.world_size(), " worker",
-                            job.world_size() == 1 ? "" : "s"));
+  if (job.spec().has_command()) add("command", CommandText(job));
+  add(job.step() > 0 || !job.spec().has_command() ? "steps" : "ran", StepsOnWorkers(job));
   add("loss", Loss(job));
   if (job.has_evaluation()) add("held out", EvaluationText(job.evaluation()));
   add("time", Speed(job));
-  add("logical ranks", absl::StrCat(job.logical_ranks()));
+  if (!job.spec().has_command()) add("logical ranks", absl::StrCat(job.logical_ranks()));
   add("parameters", job.parameter_digest());
   add("checkpoint", job.checkpoint().path());
   std::string text = absl::StrCat(job.id(), "  ", PaintedState(job, view), "\n");

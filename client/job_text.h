@@ -28,12 +28,16 @@ std::string DurationText(absl::Duration duration);
 std::string RateText(double steps_per_second);
 // Counted from 1, as people do: "3/200" where the job trains for so many epochs, else "3".
 std::string EpochText(const v1::Job& job);
+// Whether that is to be shown: a program that reports steps need not report epochs.
+bool EpochIsKnown(const v1::Job& job);
+// The command line of a job's program, as it can be typed; empty where it has none.
+std::string CommandText(const v1::Job& job, size_t most = 200);
 std::string EvaluationText(const v1::Evaluation& evaluation);
 
 // One line a job under a heading.
 std::string FormatJobList(const v1::ListJobsResponse& jobs, const View& view);
 
-// What the job does now, in a line, and why it waits or failed.
+// What the job does now, in a line, and why it waits or failed; with the last lines of the rank that failed it.
 std::string FormatStatus(const v1::Job& job, const View& view);
 
 // What came out of a job that has ended.
@@ -47,7 +51,8 @@ bool IsPlanned(v1::CauseCode code);
 // "attempt 1 on 2 workers, steps 1 to 500, failed: rank 1 was killed ..."; of an attempt that has ended.
 std::string AttemptText(const v1::AttemptStatus& attempt);
 
-// The sentence, then the rank's last lines, indented; without one that only repeats the sentence.
+// The sentence, then the rank's last lines, indented; without one that only repeats the sentence, and without what the
+// launcher of a program says.
 std::string FormatCause(const v1::Cause& cause);
 
 // Everything there is to know.

@@ -1,13 +1,11 @@
 // `tandem logs`: what the ranks of a job print.
-#include <functional>
 #include <memory>
 #include <optional>
 
 #include "client/commands.h"
-#include "client/follow.h"
+#include "client/follow_logs.h"
 #include "client/interrupts.h"
 #include "client/log_text.h"
-#include "client/outage.h"
 
 namespace tandem::client {
 namespace {
@@ -31,15 +29,10 @@ class LogPrinter {
  public:
   LogPrinter(Console* console, bool with_rank) : console_(*console), with_rank_(with_rank) {}
 
-  // The lines come again from the first: after a new connection those that were printed are passed
-  // over. The coordinator keeps them in a file that only grows.
-  void Rewind() { passed_ = 0; }
   // False: nobody reads them.
   bool Print(const v1::StreamLogsResponse& response) {
     std::string text;
     for (const v1::LogLine& line : response.lines()) {
-      if (passed_++ < printed_) continue;
-      ++printed_;
       if (console_.settings().json) *all_.add_lines() = line;
       text += FormatLogLine(line, with_rank_);
     }
@@ -53,41 +46,17 @@ class LogPrinter {
  private:
   Console& console_;
   const bool with_rank_;
-  uint64_t printed_ = 0;
-  uint64_t passed_ = 0;
   v1::StreamLogsResponse all_;
 };
 
-// Until the coordinator that failed so knows the job again. Its stream may have no line for long, which
-// would leave open whether it is back.
-absl::Status AwaitReturn(Connection* connection, const std::string& job_id, absl::Status failure,
-                         Outage* outage) {
-  while (absl::IsUnavailable(failure)) {
-    absl::Status next = outage->WaitForNextTry(failure);
-    if (!next.ok()) return next;
-    failure = connection->Get(job_id).status();
-  }
-  if (failure.ok()) outage->End();
-  return failure;
-}
-
-// With --follow, also over a coordinator that is away for a while.
 absl::Status Print(Context* context, Connection* connection, const v1::StreamLogsRequest& request,
                    const FollowOptions& follow) {
-  const std::function<void(const std::string&)> on_trouble = [context](const std::string& trouble) {
-    context->console.Remark(trouble);
-  };
-  Outage outage(follow, connection->address(), on_trouble);
   LogPrinter printer(&context->console, !request.has_rank());
-  while (true) {
-    printer.Rewind();
-    absl::Status read = connection->ReadLogs(
-        request, follow.limits, [&](const auto& lines) { return printer.Print(lines); });
-    if (read.ok()) printer.End();
-    if (!request.follow() || !absl::IsUnavailable(read)) return read;
-    absl::Status back = AwaitReturn(connection, request.job_id(), read, &outage);
-    if (!back.ok()) return back;
-  }
+  absl::Status read = FollowLogs(
+      connection, request, follow, [&](const auto& lines) { return printer.Print(lines); },
+      [&](const std::string& trouble) { context->console.Remark(trouble); });
+  if (read.ok()) printer.End();
+  return read;
 }
 
 absl::StatusOr<ExitCode> Logs(Context* context, const LogsOptions& options) {

@@ -1,6 +1,9 @@
 #include <csignal>
 #include <cstdlib>
+#include <string>
+#include <vector>
 
+#include "absl/strings/match.h"
 #include "client/app.h"
 
 int main(int argc, char** argv) {
@@ -8,5 +11,8 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   // Errors are reported by the calls that have them; gRPC's own lines would come on top.
   setenv("GRPC_VERBOSITY", "NONE", 0);
-  return tandem::client::RunApp(argc, argv);
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  // A second name of this program.
+  if (absl::EndsWith(argv[0], "tandem-torchrun")) arguments.insert(arguments.begin(), "torchrun");
+  return tandem::client::RunApp(arguments);
 }

@@ -133,9 +133,10 @@ TEST_F(ProcessTest, Help_SaysTheExitCodesOnce) {
 }
 
 TEST_F(ProcessTest, Help_FitsIn80Columns) {
-  for (const char* command : {"", "run", "submit", "list", "status", "describe", "cancel", "wait",
-                              "logs", "loss", "verify", "compare", "resize", "workers", "drain",
-                              "check", "explain", "completion", "version"}) {
+  for (const char* command :
+       {"",        "run",   "torchrun", "submit",  "list",       "status",  "describe",
+        "cancel",  "wait",  "logs",     "loss",    "verify",     "compare", "resize",
+        "workers", "drain", "check",    "explain", "completion", "version"}) {
     const Result result = Tandem(absl::StrCat(command, " --help"));
     EXPECT_EQ(result.code, 0);
     for (const absl::string_view line : absl::StrSplit(result.out, '\n')) {

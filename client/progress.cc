@@ -44,7 +44,8 @@ std::string ContinuationText(const v1::Job& job) {
 }
 
 std::vector<Fact> Facts(const v1::Job& job) {
-  std::vector<Fact> facts = {{StepText(job), 0}, {absl::StrCat("epoch ", EpochText(job)), 3}};
+  std::vector<Fact> facts = {{StepText(job), 0}};
+  if (EpochIsKnown(job)) facts.push_back({absl::StrCat("epoch ", EpochText(job)), 3});
   if (job.has_loss()) facts.push_back({absl::StrCat("loss ", LossText(job.loss())), 1});
   if (job.steps_per_second() > 0) facts.push_back({RateText(job.steps_per_second()), 4});
   return facts;
@@ -130,15 +131,14 @@ bool Progress::RateIsKnown() const {
 }
 
 void Progress::Update(const v1::Job& job) {
+  const absl::MutexLock lock(&mutex_);
   NoteSteps(job);
   TellOfRestarts(job);
   if (HasEnded(job.state()) || !IsDue(job)) return;
   shown_ = job;
   shown_at_ = clock_.Now().steady;
   if (!IsLive()) return console_.Remark(absl::StrCat(job.id(), " ", ProgressText(job)));
-  console_.RemarkRaw(
-      absl::StrCat("\r\x1b[K", ProgressBar(job, console_.settings().columns, RateIsKnown())));
-  drawn_ = true;
+  Draw();
 }
 
 void Progress::TellOfRestarts(const v1::Job& job) {
@@ -147,16 +147,43 @@ void Progress::TellOfRestarts(const v1::Job& job) {
   told_ = std::max(told, ended);
   for (const v1::AttemptStatus& attempt : job.attempts()) {
     if (attempt.number() <= told || attempt.number() > ended) continue;
-    Remark(absl::StrCat(job.id(), " ", AttemptText(attempt), "; the job ", ContinuationText(job)));
+    Erase();
+    console_.Remark(
+        absl::StrCat(job.id(), " ", AttemptText(attempt), "; the job ", ContinuationText(job)));
   }
 }
 
 void Progress::Remark(const std::string& line) {
-  Clear();
+  const absl::MutexLock lock(&mutex_);
+  Erase();
   console_.Remark(line);
 }
 
+void Progress::Aside(absl::FunctionRef<void()> print) {
+  const absl::MutexLock lock(&mutex_);
+  const bool was_drawn = drawn_;
+  Erase();
+  print();
+  if (was_drawn) Draw();
+}
+
 void Progress::Clear() {
+  const absl::MutexLock lock(&mutex_);
+  Erase();
+}
+
+void Progress::Leave() {
+  const absl::MutexLock lock(&mutex_);
+  drawn_ = false;
+}
+
+void Progress::Draw() {
+  console_.RemarkRaw(
+      absl::StrCat("\r\x1b[K", ProgressBar(shown_, console_.settings().columns, RateIsKnown())));
+  drawn_ = true;
+}
+
+void Progress::Erase() {
   if (drawn_) console_.RemarkRaw("\r\x1b[K");
   drawn_ = false;
 }

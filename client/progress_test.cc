@@ -161,6 +161,28 @@ TEST_F(ProgressTest, Interrupted_LeavesTheLineAndGoesOnBelow) {
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "\r\x1b[KQUEUED: a\ninterrupted\n");
 }
 
+TEST_F(ProgressTest, Aside_TakesTheLineAwayAndDrawsItAgain) {
+  testing::internal::CaptureStderr();
+  Console::Settings settings;
+  settings.remarks_are_terminal = true;
+  Console console(settings);
+  Progress progress(&console, &clock_);
+  const auto print = [&] { console.RemarkRaw("hello\n"); };
+  progress.Aside(print);
+  progress.Update(Queued("a"));
+  progress.Aside(print);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "hello\n\r\x1b[KQUEUED: a\r\x1b[Khello\n\r\x1b[KQUEUED: a");
+}
+
+TEST(ProgressBar, ProgramOfUnknownLength_HasNoBarAndNoEpoch) {
+  v1::Job job = RunningAt(7);
+  job.mutable_spec()->mutable_command()->add_argv("./train");
+  job.clear_total_steps();
+  job.clear_epoch();
+  EXPECT_EQ(ProgressBar(job, 200, true), "step 7 loss 0.1234 50 steps/s");
+}
+
 TEST(ProgressBar, RunningJob_HasBarAndTimeLeft) {
   EXPECT_EQ(ProgressBar(RunningAt(500), 200, true),
             "[############............] step 500/1000 epoch 4/20 loss 0.1234 50 steps/s 10s left");

@@ -1,17 +1,15 @@
-// `tandem run`: submits, follows to the end, and says what came out. With --local, on a cluster of
-// its own.
+// `tandem run` and `tandem torchrun`: a job, followed to its end; with --local, on a cluster of its own.
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <thread>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "client/commands.h"
-#include "client/follow.h"
-#include "client/interrupts.h"
-#include "client/local_cluster.h"
-#include "client/progress.h"
+#include "client/job_options.h"
 #include "client/resume_option.h"
-#include "client/spec_options.h"
+#include "client/run_job.h"
 #include "common/spec/spec.h"
 #include "common/world_size_bounds.h"
 
@@ -19,9 +17,16 @@ namespace tandem::client {
 namespace {
 
 struct RunOptions {
-  SpecOptions spec;
+  JobOptions job;
   ResumeOption resume;
   std::optional<uint32_t> local_slots;
+  bool quiet = false;
+
+  // All slots are this machine's.
+  bool IsLocal(const Context& context) const {
+    if (local_slots || job.request.torchrun.standalone) return true;
+    return job.request.as_torchrun && !context.coordinator_is_given;
+  }
 };
 
 // Uses every slot that the job can use, unless its author has said how many.
@@ -38,106 +43,57 @@ absl::Status FitToSlots(uint32_t slots, Console* console, v1::JobSpec* spec) {
   if (fewest <= slots) return spec::Validate(*spec);
   return absl::InvalidArgumentError(absl::StrCat("workers: ", fewest, " do not fit on --local ",
                                                  slots, ": each needs a slot (--workers ", slots,
-                                                 " trains on fewer)"));
+                                                 " takes fewer)"));
 }
 
-// One run, from the connection to the summary. The first interrupt cancels the job, a second one
-// leaves.
-class Run {
- public:
-  Run(Context* context, Interrupts* interrupts, const LocalCluster* cluster)
-      : context_(*context), interrupts_(*interrupts), cluster_(cluster) {}
+Surroundings Around(bool is_local, bool slots_are_given) {
+  Surroundings here = SurroundingsOfThisProcess();
+  if (is_local) here.cores = std::max(1u, std::thread::hardware_concurrency());
+  here.one_node = is_local && !slots_are_given;
+  return here;
+}
 
-  absl::StatusOr<ExitCode> Execute(const v1::JobSpec& spec) {
-    auto connection = Connect();
-    if (!connection.ok()) return connection.status();
-    const auto submitted = (*connection)->Submit(spec);
-    if (!submitted.ok()) return submitted.status();
-    auto job = FollowToEnd(connection->get(), submitted->id());
-    if (!job.ok()) return job.status();
-    return Report(*job);
-  }
+// Programs are run for what they print; a job of ours for its result.
+absl::StatusOr<RankOutput::Options> OutputOf(const ProgramJob& job, bool quiet) {
+  RankOutput::Options output;
+  output.quiet = quiet || !job.spec.has_command();
+  output.shown = job.shown;
+  if (job.log_dir.empty()) return output;
+  auto files = RankLogFiles::In(job.log_dir);
+  if (!files.ok()) return files.status();
+  output.files = *std::move(files);
+  return output;
+}
 
- private:
-  absl::StatusOr<std::unique_ptr<Connection>> Connect() const {
-    if (cluster_ == nullptr) return context_.Connect();
-    Connection::Options options;
-    options.address = cluster_->address();
-    return Connection::Open(options);
-  }
+// What is to be run, and where. Remarks upon it are made.
+absl::StatusOr<RunRequest> Load(Context* context, const RunOptions& options) {
+  const bool is_local = options.IsLocal(*context);
+  auto job = options.job.Load(context->program, Around(is_local, options.local_slots.has_value()));
+  if (!job.ok()) return job.status();
+  auto output = OutputOf(*job, options.quiet);
+  if (!output.ok()) return output.status();
+  for (const std::string& remark : job->remarks) context->console.Remark(remark);
+  RunRequest request{std::move(job->spec), std::nullopt, *std::move(output)};
+  if (!is_local) return request;
+  request.local_slots = options.local_slots.value_or(std::max(1u, request.spec.workers()));
+  const absl::Status fits = FitToSlots(*request.local_slots, &context->console, &request.spec);
+  if (!fits.ok()) return fits;
+  return request;
+}
 
-  absl::StatusOr<v1::Job> FollowToEnd(Connection* connection, const std::string& job_id) {
-    Progress progress(&context_.console, &clock_);
-    FollowOptions options;
-    options.limits.interrupts = &interrupts_;
-    // Our own coordinator does not come back.
-    if (cluster_ != nullptr) options.patience = absl::ZeroDuration();
-    while (true) {
-      options.limits.handled = handled_;
-      auto job = Follow(
-          connection, job_id, options, [&](const v1::Job& job) { progress.Update(Shown(job)); },
-          [&](const std::string& trouble) { progress.Remark(trouble); });
-      if (job.ok()) return job;
-      const absl::Status failure = cluster_ == nullptr ? absl::OkStatus() : cluster_->Failure();
-      if (!failure.ok()) return failure;
-      if (!absl::IsCancelled(job.status())) return job.status();
-      progress.Leave();
-      if (handled_ > 0) return Left(job_id);
-      handled_ = 1;
-      context_.console.RemarkAfterInterrupt(
-          absl::StrCat("cancelling ", job_id, "; Ctrl-C again leaves at once"));
-      const auto cancelled = connection->Cancel(job_id);
-      // Ended meanwhile: its last state says the rest.
-      if (!cancelled.ok() && !absl::IsFailedPrecondition(cancelled.status())) {
-        return cancelled.status();
-      }
-    }
-  }
-
-  // Our own worker needs a moment to connect, which is no news.
-  v1::Job Shown(v1::Job job) const {
-    if (cluster_ != nullptr) job.clear_waiting_reason();
-    return job;
-  }
-
-  absl::Status Left(const std::string& job_id) const {
-    return absl::CancelledError(
-        cluster_ == nullptr ? absl::StrCat("interrupted; ", job_id, " is still being cancelled")
-                            : "interrupted");
-  }
-
-  ExitCode Report(const v1::Job& job) {
-    context_.Answer(job, [&] { return FormatSummary(job, context_.ViewOfNow()); });
-    if (context_.console.settings().json && job.state() == v1::JOB_STATE_FAILED) {
-      context_.console.Remark(absl::StrCat(job.id(), ": ", job.cause().message()));
-    }
-    return handled_ > 0 ? ExitCode::kInterrupted : ExitCodeOf(job.state());
-  }
-
-  Context& context_;
-  Interrupts& interrupts_;
-  const LocalCluster* cluster_;
-  SystemClock clock_;
-  int handled_ = 0;
-};
-
-absl::StatusOr<ExitCode> RunJob(Context* context, const RunOptions& options) {
-  auto spec = options.spec.Load();
-  if (!spec.ok()) return spec.status();
-  if (options.local_slots) {
-    const absl::Status fits = FitToSlots(*options.local_slots, &context->console, &*spec);
-    if (!fits.ok()) return fits;
-  }
+absl::StatusOr<ExitCode> LoadAndRun(Context* context, const RunOptions& options) {
+  auto request = Load(context, options);
+  if (!request.ok()) return request.status();
   Interrupts interrupts;
   const SignalForwarder forwarder(&interrupts);
-  const absl::Status resumed = options.resume.ApplyTo(&*spec, *context);
+  const absl::Status resumed = options.resume.ApplyTo(&request->spec, *context);
   if (!resumed.ok()) return resumed;
-  NoteDerivedRanks(*spec, &context->console);
-  if (!options.local_slots) return Run(context, &interrupts, nullptr).Execute(*spec);
-  const auto cluster =
-      LocalCluster::Start({LocalCluster::FolderOfThisProgram(), *options.local_slots}, &interrupts);
-  if (!cluster.ok()) return cluster.status();
-  return Run(context, &interrupts, cluster->get()).Execute(*spec);
+  NoteDerivedRanks(request->spec, &context->console);
+  return RunJob(context, &interrupts, *std::move(request));
+}
+
+void AddQuietTo(CLI::App* command, bool* quiet) {
+  command->add_flag("-q,--quiet", *quiet, "Do not show what a program prints");
 }
 
 }  // namespace
@@ -145,7 +101,7 @@ absl::StatusOr<ExitCode> RunJob(Context* context, const RunOptions& options) {
 void AddRunCommand(CLI::App* app, Context* context) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* command = app->add_subcommand("run", "Submit a job and follow it to its end");
-  options->spec.AddTo(command);
+  options->job.AddTo(command);
   options->resume.AddTo(command);
   constexpr uint32_t kMostSlots = 1024;
   command
@@ -154,7 +110,21 @@ void AddRunCommand(CLI::App* app, Context* context) {
                    "started for this job")
       ->type_name("SLOTS")
       ->check(CLI::Range(1u, kMostSlots));
-  command->callback([=] { context->command = [=] { return RunJob(context, *options); }; });
+  AddQuietTo(command, &options->quiet);
+  command->callback([=] { context->command = [=] { return LoadAndRun(context, *options); }; });
+}
+
+void AddTorchrunCommand(CLI::App* app, Context* context) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* command = app->add_subcommand("torchrun", "Run a command line that torchrun accepts");
+  options->job.AddForTorchrunTo(command);
+  AddQuietTo(command, &options->quiet);
+  command->footer(
+      R"(A script of Python with its arguments stands behind the options, as in
+  tandem-torchrun --nproc-per-node 2 train.py --config config.yaml
+which is another name of this. It runs on this machine, unless a coordinator is
+given by TANDEM_COORDINATOR or --coordinator; --standalone, always.)");
+  command->callback([=] { context->command = [=] { return LoadAndRun(context, *options); }; });
 }
 
 }  // namespace tandem::client

@@ -1,5 +1,7 @@
 #include "client/spec_options.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "common/spec/spec.h"
 #include "common/spec/spec_file.h"
@@ -35,16 +37,24 @@ void SpecOptions::AddWithoutWorkersTo(CLI::App* command) {
       ->allow_extra_args(false);
 }
 
-absl::StatusOr<v1::JobSpec> SpecOptions::Load() const {
+std::vector<std::string> SpecOptions::AllSettings() const {
   std::vector<std::string> all = settings;
   if (workers) all.push_back(absl::StrCat("workers=", RangeAsYaml(*workers)));
   if (seed) all.push_back(absl::StrCat("seed=", *seed));
   if (priority) all.push_back(absl::StrCat("priority=", *priority));
-  return spec::LoadSpec(file, all);
+  return all;
+}
+
+absl::StatusOr<v1::JobSpec> SpecOptions::Load() const {
+  return spec::LoadSpec(file, AllSettings());
+}
+
+absl::StatusOr<v1::JobSpec> SpecOptions::Complete(v1::JobSpec spec) const {
+  return spec::CompleteSpec(std::move(spec), AllSettings());
 }
 
 void NoteDerivedRanks(const v1::JobSpec& spec, Console* console) {
-  if (spec.has_logical_ranks()) return;
+  if (spec.has_logical_ranks() || spec.has_command()) return;
   v1::JobSpec full = spec;
   spec::FillDefaults(&full);
   console->Remark(absl::StrCat("note: logical_ranks is not set and becomes ", full.logical_ranks(),

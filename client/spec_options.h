@@ -25,9 +25,15 @@ struct SpecOptions {
   void AddWithoutWorkersTo(CLI::App* command);
   // Errors as for spec::LoadSpec.
   absl::StatusOr<v1::JobSpec> Load() const;
+  // The same for a specification that comes from no file.
+  absl::StatusOr<v1::JobSpec> Complete(v1::JobSpec spec) const;
+
+ private:
+  std::vector<std::string> AllSettings() const;
 };
 
 // Tells the author of a specification without logical_ranks that its result depends on the workers.
+// What that of a program depends on is for the program to say.
 void NoteDerivedRanks(const v1::JobSpec& spec, Console* console);
 
 }  // namespace tandem::client

@@ -309,6 +309,70 @@ TEST(FormatStatus, JobThatWasStartedAgain_SaysWhichAttemptFailed) {
   EXPECT_THAT(FormatStatus(RestartedJob(v1::JOB_STATE_FAILED), Plain()), HasSubstr("\ncause: "));
 }
 
+// A program that has reported nothing.
+v1::Job CommandJob(v1::JobState state) {
+  v1::Job job;
+  job.set_id("train-abc");
+  job.set_state(state);
+  job.set_attempt(1);
+  job.set_world_size(2);
+  job.set_logical_ranks(2);
+  for (const char* word : {"python", "train.py", "--name", "a b"}) {
+    job.mutable_spec()->mutable_command()->add_argv(word);
+  }
+  return job;
+}
+
+TEST(FormatStatus, CommandThatReportsNothing_IsItsCommandLine) {
+  EXPECT_EQ(FormatStatus(CommandJob(v1::JOB_STATE_SUCCEEDED), Plain()),
+            "train-abc  SUCCEEDED\ncommand: python train.py --name 'a b'\n");
+}
+
+TEST(FormatStatus, CommandThatFailed_HasItsTraceback) {
+  v1::Job job = CommandJob(v1::JOB_STATE_FAILED);
+  job.mutable_cause()->set_message("rank 1 exited with code 1: ValueError: no such column");
+  for (const char* line : {"  threads        1", "Traceback (most recent call last):",
+                           "  File \"train.py\", line 3", "ValueError: no such column"}) {
+    job.mutable_cause()->add_last_lines(line);
+  }
+  const std::string traceback =
+      "cause: rank 1 exited with code 1: ValueError: no such column\n"
+      "    Traceback (most recent call last):\n"
+      "      File \"train.py\", line 3\n";
+  EXPECT_THAT(FormatStatus(job, Plain()), HasSubstr(traceback));
+  EXPECT_THAT(FormatSummary(job, Plain()), HasSubstr(traceback));
+}
+
+TEST(FormatSummary, CommandThatReportsNothing_SaysOnlyWhereItRan) {
+  const std::string text = FormatSummary(CommandJob(v1::JOB_STATE_SUCCEEDED), Plain());
+  EXPECT_THAT(text, HasSubstr("ran      on 2 workers\n"));
+  EXPECT_THAT(text, Not(HasSubstr("logical")));
+  EXPECT_THAT(text, Not(HasSubstr("loss")));
+}
+
+TEST(FormatDescription, CommandOfUnknownLength_SaysNoTotal) {
+  v1::Job job = CommandJob(v1::JOB_STATE_RUNNING);
+  EXPECT_THAT(FormatDescription(job, Plain()), HasSubstr("none reported\n"));
+  job.set_step(7);
+  const std::string text = FormatDescription(job, Plain());
+  EXPECT_THAT(text, HasSubstr("step           7\n"));
+  EXPECT_THAT(text, HasSubstr("command        python train.py --name 'a b'\n"));
+  EXPECT_THAT(text, Not(HasSubstr("epoch"))) << "it need not report any";
+  job.set_epoch(1);
+  EXPECT_THAT(FormatDescription(job, Plain()), HasSubstr("epoch          2\n"));
+}
+
+TEST(FormatJobList, Commands_HaveTheirCommandLine) {
+  v1::ListJobsResponse jobs;
+  *jobs.add_jobs() = CommandJob(v1::JOB_STATE_RUNNING);
+  *jobs.add_jobs() = FinishedJob();
+  const std::vector<std::string> lines = absl::StrSplit(FormatJobList(jobs, Plain()), '\n');
+  ASSERT_EQ(lines.size(), 4u);
+  EXPECT_THAT(lines[0], EndsWith("  COMMAND"));
+  EXPECT_THAT(lines[1], EndsWith("  python train.py --name 'a b'"));
+  EXPECT_THAT(lines[2], EndsWith("1m5s"));
+}
+
 TEST(WorldSizeText, OtherWorkersThanNow_AreSaid) {
   v1::Job job = FinishedJob();
   EXPECT_EQ(WorldSizeText(job), "2") << "of a list, without a specification";
@@ -352,6 +416,19 @@ TEST(FormatWorkers, Slots_SayWhoUsesThem) {
   const std::string text = FormatWorkers(workers, Plain());
   EXPECT_THAT(text, HasSubstr("cpu:0  free"));
   EXPECT_THAT(text, HasSubstr("cpu:1  digits-abc rank 3"));
+}
+
+TEST(FormatWorkers, Workers_SayWhetherTheyAllowCommands) {
+  v1::ListWorkersResponse workers;
+  for (const bool allows : {true, false}) {
+    v1::Worker* worker = workers.add_workers();
+    worker->set_allows_commands(allows);
+    worker->add_slots()->set_name("cpu:0");
+  }
+  const std::vector<std::string> lines = absl::StrSplit(FormatWorkers(workers, Plain()), '\n');
+  EXPECT_THAT(lines[0], HasSubstr("COMMANDS"));
+  EXPECT_THAT(lines[1], HasSubstr("  allowed  "));
+  EXPECT_THAT(lines[2], HasSubstr("  no  "));
 }
 
 TEST(FormatLogLine, Prefix_NamesRankAndLaterAttempts) {
@@ -432,6 +509,12 @@ TEST(Sparkline, Values_RiseFromLowToHigh) {
 }
 
 TEST(Sparkline, MoreValuesThanColumns_AreAveraged) { EXPECT_EQ(Sparkline({0, 0, 7, 7}, 2), "▁█"); }
+
+TEST(EnvironmentBlock, OfACommand_IsThatOfItsLauncher) {
+  EnvironmentBlock block;
+  for (const char* line : {"tandem-command 0.1", "  RANK 0", "hello"}) block.Add(line);
+  EXPECT_EQ(block.text(), "tandem-command 0.1\n  RANK 0\n");
+}
 
 TEST(EnvironmentBlock, LastBlock_Counts) {
   EnvironmentBlock block;

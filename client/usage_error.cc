@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "client/program/split_line.h"
 #include "common/spec/nearest.h"
 #include "common/spec/plain_text.h"
 
@@ -74,7 +75,10 @@ std::string DescribeMistake(const CLI::App& app, const CLI::Error& error,
   const auto option = std::find_if(leftovers.begin(), leftovers.end(), IsOption);
   if (!has_command && option != leftovers.begin()) return UnknownCommand(app, leftovers[0]);
   if (option != leftovers.end()) return UnknownOption(app, *option);
-  return absl::StrCat("not expected: ", spec::Excerpt(absl::StrJoin(leftovers, " ")), kSeeHelp);
+  const bool may_be_program =
+      has_command && TakesProgram(app.get_subcommands().front()->get_name());
+  return absl::StrCat("not expected: ", spec::Excerpt(absl::StrJoin(leftovers, " ")),
+                      may_be_program ? "; a program stands behind --" : "", kSeeHelp);
 }
 
 }  // namespace tandem::client

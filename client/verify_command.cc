@@ -1,13 +1,14 @@
-// `tandem verify`: trains one job on several numbers of workers and says whether that is one result.
+// `tandem verify`: trains one job, or runs one program, on several numbers of workers and says whether that is one result.
 #include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <memory>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "client/commands.h"
+#include "client/job_options.h"
 #include "client/local_cluster.h"
-#include "client/spec_options.h"
 #include "client/verify/difference.h"
 #include "client/verify/judge.h"
 #include "client/verify/plan.h"
@@ -20,10 +21,12 @@
 namespace tandem::client {
 namespace {
 
+constexpr uint64_t kUsualSteps = 20;
+
 struct VerifyOptions {
-  SpecOptions spec;
+  JobOptions job;
   std::vector<uint32_t> workers;
-  uint64_t steps = 20;
+  std::optional<uint64_t> steps;
   double tolerance = verify::JudgeOptions().tolerance;
   std::string html_file;
 };
@@ -39,9 +42,11 @@ class Experiment {
     absl::Status status = Start();
     if (status.ok()) status = TrainAll();
     if (!status.ok()) return status;
-    v1::Verification found = verify::Judge(evidence_, {level_, tolerance});
+    const bool reported = controlled_.has_command();
+    if (reported) level_ = v1::EQUIVALENCE_LEVEL_SEMANTIC;
+    v1::Verification found = verify::Judge(evidence_, {level_, tolerance, reported});
     found.set_name(controlled_.name());
-    found.set_steps(controlled_.steps());
+    found.set_steps(reported ? evidence_.runs.front().samples.size() : controlled_.steps());
     found.set_logical_ranks(controlled_.logical_ranks());
     found.set_seed(controlled_.seed());
     // What does not repeat itself would have other values by then.
@@ -183,10 +188,14 @@ absl::Status CheckOptions(const VerifyOptions& options) {
 
 absl::StatusOr<ExitCode> Verify(Context* context, const VerifyOptions& options) {
   if (absl::Status status = CheckOptions(options); !status.ok()) return status;
-  const auto spec = options.spec.Load();
-  if (!spec.ok()) return spec.status();
-  const std::vector<uint32_t> sizes = verify::WorldSizes(*spec, options.workers);
-  const auto controlled = verify::ControlledSpec(*spec, sizes, options.steps);
+  const auto job = options.job.Load(context->program, SurroundingsOfThisProcess());
+  if (!job.ok()) return job.status();
+  if (job->spec.has_command() && options.steps) {
+    context->console.Remark("note: --steps has no effect: a program runs to its own end");
+  }
+  const std::vector<uint32_t> sizes = verify::WorldSizes(job->spec, options.workers);
+  const auto controlled =
+      verify::ControlledSpec(job->spec, sizes, options.steps.value_or(kUsualSteps));
   if (!controlled.ok()) return controlled.status();
   const auto found = Experiment(context, *controlled, sizes).Execute(options.tolerance);
   if (absl::IsAborted(found.status())) {
@@ -203,7 +212,7 @@ void AddVerifyCommand(CLI::App* app, Context* context) {
   auto options = std::make_shared<VerifyOptions>();
   CLI::App* command =
       app->add_subcommand("verify", "Compare a job's bits on several numbers of workers");
-  options->spec.AddWithoutWorkersTo(command);
+  options->job.AddWithoutWorkersTo(command);
   constexpr uint32_t kMostWorkers = 1024;
   command
       ->add_option("--workers", options->workers,
@@ -215,10 +224,11 @@ void AddVerifyCommand(CLI::App* app, Context* context) {
       ->check(CLI::Range(1u, kMostWorkers));
   command->add_option("--steps", options->steps, "Train for so many steps each time")
       ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+      ->default_str(absl::StrCat(kUsualSteps));
   command
       ->add_option("--tolerance", options->tolerance,
-                   "Of a job with reduction: allreduce, how much a loss may differ, relative to it")
+                   "Of a program, or a job with reduction: allreduce, how much a loss may differ, "
+                   "relative to it")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command->add_option("--html", options->html_file, "Also write a page with the curves here")

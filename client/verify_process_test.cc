@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "client/testing/process_fixture.h"
+#include "client/testing/local_programs.h"
 #include "tandem/v1/verify.pb.h"
 
 namespace tandem::client {
@@ -13,19 +13,8 @@ namespace {
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
-class VerifyProcessTest : public ProcessTest {
+class VerifyProcessTest : public LocalProgramsTest {
  protected:
-  VerifyProcessTest() {
-    RunACopy();
-    std::filesystem::copy_file(TANDEMD_BINARY, folder_ + "/tandemd");
-    std::filesystem::copy_file(TANDEM_WORKER_BINARY, folder_ + "/tandem-worker");
-    std::filesystem::copy_file(TRACING_TRAINER, folder_ + "/tandem-trainer");
-    temporary_ = folder_ + "/tmp";
-    std::filesystem::create_directory(temporary_);
-    setenv("TMPDIR", temporary_.c_str(), 1);
-  }
-  ~VerifyProcessTest() override { unsetenv("TMPDIR"); }
-
   // On one worker, on one again, and on two.
   Result Verify(const std::string& behaviour, const std::string& options = "") {
     v1::JobSpec spec = spec::SampleSpec();
@@ -33,8 +22,6 @@ class VerifyProcessTest : public ProcessTest {
     WriteSpec(spec);
     return Tandem(absl::StrCat("verify ", spec_file_, " --workers 1,2 --steps 8 ", options));
   }
-
-  std::string temporary_;
 };
 
 TEST_F(VerifyProcessTest, SameBits_ExitsWith0AndLeavesNothing) {
@@ -97,6 +84,62 @@ TEST_F(VerifyProcessTest, JobFails_ExitsWith1AndItsCause) {
   EXPECT_EQ(result.out, "");
   EXPECT_THAT(result.err, HasSubstr("line 3 has 4 columns"));
   EXPECT_TRUE(std::filesystem::is_empty(temporary_));
+}
+
+// A program that learns alike on any number of ranks, or, told so, takes the whole batch on each. It has no need of a
+// port.
+constexpr const char* kProgram = R"(
+import json, os, sys
+rank, world = int(os.environ['RANK']), int(os.environ['WORLD_SIZE'])
+batch = 64 if 'whole' in sys.argv else 64 // world
+for step in range(1, 11):
+    if 'silent' in sys.argv: break
+    if 'fails' in sys.argv and step == 3: raise ValueError('no such column')
+    report = {'step': step, 'loss_sum': batch / step, 'count': batch, 'lr': 0.1}
+    os.write(int(os.environ['TANDEM_REPORT_FD']), (json.dumps(report) + '\n').encode())
+)";
+
+class VerifyProgramTest : public VerifyProcessTest {
+ protected:
+  VerifyProgramTest() { std::ofstream(folder_ + "/train.py") << kProgram; }
+
+  Result VerifyProgram(const std::string& arguments, const std::string& options = "") {
+    return Tandem(absl::StrCat("verify --set command.store=none --workers 1,2 ", options,
+                               " -- python3 ", folder_, "/train.py ", arguments));
+  }
+};
+
+TEST_F(VerifyProgramTest, EqualLosses_ExitWith0) {
+  const Result result = VerifyProgram("", "--steps 5");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("train: a program, 10 steps reported"));
+  EXPECT_THAT(result.out, EndsWith("bit-equal: 10 steps on 1 and 2 workers, every loss that was "
+                                   "reported\n"));
+  EXPECT_THAT(result.err, HasSubstr("note: --steps has no effect"));
+  EXPECT_TRUE(std::filesystem::is_empty(temporary_));
+}
+
+TEST_F(VerifyProgramTest, AWholeBatchOnEachRank_IsFoundFromTheCounts) {
+  const Result result = VerifyProgram("whole", "-o json");
+  EXPECT_EQ(result.code, 0) << "its losses are equal: " << result.err;
+  v1::Verification found;
+  ASSERT_TRUE(google::protobuf::util::JsonStringToMessage(result.out, &found).ok()) << result.out;
+  EXPECT_EQ(found.diagnosis(), v1::DIAGNOSIS_BATCH_SIZE);
+  EXPECT_THAT(found.findings(0).sentence(), HasSubstr("128 samples at W = 2 and 64 at W = 1"));
+}
+
+TEST_F(VerifyProgramTest, NothingReported_SaysHowTo) {
+  const Result result = VerifyProgram("silent");
+  EXPECT_EQ(result.code, 1);
+  EXPECT_EQ(result.out, "");
+  EXPECT_THAT(result.err, HasSubstr("tandem_report.py"));
+}
+
+TEST_F(VerifyProgramTest, AProgramThatFails_IsNotTriedAgainAndItsTracebackShown) {
+  const Result result = VerifyProgram("fails");
+  EXPECT_EQ(result.code, 1);
+  EXPECT_THAT(result.err, HasSubstr("ValueError: no such column"));
+  EXPECT_THAT(result.err, HasSubstr("Traceback (most recent call last):"));
 }
 
 }  // namespace

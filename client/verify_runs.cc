@@ -34,6 +34,15 @@ bool RanksDisagree(const v1::Job& job) {
          job.cause().code() == v1::CAUSE_CODE_DIGEST_MISMATCH;
 }
 
+absl::StatusOr<verify::Run> NothingReported(const v1::Job& job) {
+  return absl::AbortedError(
+      absl::StrCat(job.id(),
+                   " reported no loss, so that there is nothing to compare: call report(step, "
+                   "loss_sum, count) of "
+                   "tandem_report.py in it, or say where rank 0 prints the loss, as with --set "
+                   "'command.parse.loss=loss ([0-9.e+-]+)'"));
+}
+
 absl::StatusOr<verify::Run> Collect(const v1::Job& job, const v1::JobSpec& spec,
                                     Connection* connection) {
   const auto history = connection->History(job.id());
@@ -42,6 +51,7 @@ absl::StatusOr<verify::Run> Collect(const v1::Job& job, const v1::JobSpec& spec,
   run.world_size = spec.workers();
   run.samples = {history->samples().begin(), history->samples().end()};
   run.evaluations = {history->evaluations().begin(), history->evaluations().end()};
+  if (spec.has_command()) return run.samples.empty() ? NothingReported(job) : run;
   run.ranks_disagree = RanksDisagree(job);
   if (run.ranks_disagree) run.cause = job.cause().message();
   auto traces = verify::ReadTraces(spec.trace().dir(), spec.workers());
@@ -51,20 +61,28 @@ absl::StatusOr<verify::Run> Collect(const v1::Job& job, const v1::JobSpec& spec,
   return run;
 }
 
+std::string CauseText(const v1::Cause& cause) {
+  std::string text = FormatCause(cause);
+  text.pop_back();  // the newline
+  return text;
+}
+
 absl::Status Failure(const v1::Job& job) {
   return absl::AbortedError(
       absl::StrCat(job.id(), " ", StateText(job.state()),
-                   job.has_cause() ? absl::StrCat(": ", job.cause().message()) : ""));
+                   job.has_cause() ? absl::StrCat(": ", CauseText(job.cause())) : ""));
 }
 
 }  // namespace
 
 absl::StatusOr<ObservedTraining> TrainObserved(const v1::JobSpec& spec,
                                                const TrainingGround& ground) {
-  std::error_code error;
-  std::filesystem::create_directories(spec.trace().dir(), error);
-  if (error) {
-    return absl::NotFoundError(absl::StrCat(spec.trace().dir(), ": ", error.message()));
+  if (spec.has_trace()) {
+    std::error_code error;
+    std::filesystem::create_directories(spec.trace().dir(), error);
+    if (error) {
+      return absl::NotFoundError(absl::StrCat(spec.trace().dir(), ": ", error.message()));
+    }
   }
   const auto job = TrainToEnd(spec, ground);
   if (!job.ok()) return job.status();

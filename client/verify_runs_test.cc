@@ -108,6 +108,35 @@ TEST_F(TrainObservedTest, RankWithoutATrace_IsNamed) {
   EXPECT_THAT(std::string(status.message()), testing::HasSubstr("rank-0.trace"));
 }
 
+// What `tandem verify -- ./train` runs.
+v1::JobSpec Program() {
+  v1::JobSpec spec;
+  spec.set_name("train");
+  spec.mutable_command()->add_argv("./train");
+  return verify::RunSpec(spec, 2, "/no/such/folder");
+}
+
+TEST_F(TrainObservedTest, AProgram_HasAHistoryAndNoTraces) {
+  spec_ = Program();
+  JobEnds(v1::JOB_STATE_SUCCEEDED);
+  const auto training = Train();
+  ASSERT_TRUE(training.ok()) << training.status();
+  EXPECT_EQ(training->run.world_size, 2u);
+  EXPECT_EQ(training->run.samples.size(), verify::kSteps);
+  EXPECT_TRUE(training->run.ranks.empty());
+  EXPECT_FALSE(fake_.submitted()[0].spec().has_trace());
+}
+
+TEST_F(TrainObservedTest, AProgramThatReportsNothing_IsToldHowTo) {
+  spec_ = Program();
+  fake_.samples.clear();
+  JobEnds(v1::JOB_STATE_SUCCEEDED);
+  const absl::Status status = Train().status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kAborted);
+  EXPECT_THAT(std::string(status.message()), testing::HasSubstr("tandem_report.py"));
+  EXPECT_THAT(std::string(status.message()), testing::HasSubstr("command.parse.loss"));
+}
+
 TEST_F(TrainObservedTest, Interrupted_IsCancelled) {
   fake_.watches = {{{MakeJob("digits-1", v1::JOB_STATE_QUEUED)}, grpc::Status::OK, true}};
   interrupts_.Notify();

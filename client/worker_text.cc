@@ -28,7 +28,7 @@ std::string WorkerStateText(const v1::Worker& worker) {
 
 std::string FormatWorkers(const v1::ListWorkersResponse& workers, const View& view) {
   std::vector<std::vector<Cell>> rows = {
-      {{"WORKER"}, {"STATE"}, {"HOST"}, {"SLOT"}, {"USE"}, {"SINCE"}, {"VERSION"}}};
+      {{"WORKER"}, {"STATE"}, {"HOST"}, {"SLOT"}, {"USE"}, {"COMMANDS"}, {"SINCE"}, {"VERSION"}}};
   for (const v1::Worker& worker : workers.workers()) {
     const std::string state = WorkerStateText(worker);
     const Color color = state == "connected" ? Color::kNone : Color::kYellow;
@@ -39,6 +39,7 @@ std::string FormatWorkers(const v1::ListWorkersResponse& workers, const View& vi
                       {worker.host()},
                       {slot.name()},
                       {SlotUse(slot), slot.job_id().empty() ? Color::kFaint : Color::kGreen},
+                      {worker.allows_commands() ? "allowed" : "no"},
                       {since},
                       {worker.version()}});
     }

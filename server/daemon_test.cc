@@ -372,6 +372,23 @@ TEST_F(DaemonTest, ListJobs_ByState_IsNewestFirstWithoutSpecs) {
   EXPECT_FALSE(response.jobs(0).has_spec());
 }
 
+TEST_F(DaemonTest, ListJobs_Commands_HaveTheirProgramWhereThatIsShort) {
+  v1::JobSpec spec;
+  spec.set_name("train");
+  spec.mutable_command()->add_argv("./train");
+  spec.mutable_command()->add_env("TOKEN=secret");
+  spec.mutable_command()->set_working_dir("/");
+  Submit(spec);
+  spec.mutable_command()->add_argv(std::string(1000, 'x'));
+  Submit(spec);
+  v1::ListJobsResponse response;
+  ASSERT_EQ(Call(&v1::JobService::Stub::ListJobs, {}, &response), grpc::StatusCode::OK);
+  ASSERT_EQ(response.jobs_size(), 2);
+  EXPECT_FALSE(response.jobs(0).has_spec());
+  EXPECT_THAT(response.jobs(1).spec().command().argv(), ElementsAre("./train"));
+  EXPECT_THAT(response.jobs(1).spec().command().env(), testing::IsEmpty());
+}
+
 TEST_F(DaemonTest, ListJobs_FailedJob_LeavesRanksAndLastLinesToGetJob) {
   const std::string job = Submit(Unforgiving());
   FakeWorker worker(channel_, "w");

@@ -115,9 +115,9 @@ Sentence LearningRate(const Pair& pair) {
     const double first = pair.first.samples[i].learning_rate();
     const double other = pair.other.samples[i].learning_rate();
     if (std::bit_cast<uint64_t>(first) == std::bit_cast<uint64_t>(other)) continue;
-    return absl::StrFormat("the learning rate of step %u is %s at %s and %s at %s", i + 1,
-                           NumberText(other), NameOf(pair.other), NumberText(first),
-                           NameOf(pair.first));
+    return absl::StrFormat("the learning rate of step %u is %s at %s and %s at %s",
+                           pair.first.samples[i].step(), NumberText(other), NameOf(pair.other),
+                           NumberText(first), NameOf(pair.first));
   }
   return std::nullopt;
 }

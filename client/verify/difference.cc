@@ -56,12 +56,19 @@ uint64_t LastStep(const std::vector<v1::StepSample>& samples) {
   return samples.empty() ? 0 : samples.back().step();
 }
 
+// Between two steps that are there.
+bool LeavesOut(const std::vector<v1::StepSample>& samples, uint64_t step) {
+  return !samples.empty() && samples.front().step() < step && step < samples.back().step() &&
+         SampleOf(samples, step) == nullptr;
+}
+
 std::optional<v1::Difference> Find(const std::vector<v1::StepSample>& first,
                                    const std::vector<v1::StepSample>& other) {
   for (const v1::StepSample& a : first) {
     const v1::StepSample* b = SampleOf(other, a.step());
     const v1::Aspect aspect = b == nullptr ? v1::ASPECT_UNSPECIFIED : AspectOf(a, *b);
     if (aspect != v1::ASPECT_UNSPECIFIED) return At(a.step(), aspect);
+    if (LeavesOut(other, a.step())) return At(a.step(), v1::ASPECT_LENGTH);
   }
   if (LastStep(first) == LastStep(other)) return std::nullopt;
   return At(std::min(LastStep(first), LastStep(other)) + 1, v1::ASPECT_LENGTH);

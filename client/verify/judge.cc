@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "client/loss_text.h"
+#include "client/verify/causes_in_reports.h"
 #include "client/verify/diagnose.h"
 #include "client/verify/difference.h"
 
@@ -18,12 +19,18 @@ void AddLargestDifference(const Run& first, const Run& other, v1::VerifiedRun* j
   for (size_t i = 0; i < std::min(first.samples.size(), other.samples.size()); ++i) {
     const std::optional<double> a = client::LossOf(first.samples[i]);
     const std::optional<double> b = client::LossOf(other.samples[i]);
-    if (!a || !b) continue;
+    if (!a || !b || first.samples[i].step() != other.samples[i].step()) continue;
     const double difference = RelativeDifference(*a, *b);
     if (difference <= judged->largest_difference()) continue;
     judged->set_largest_difference(difference);
     judged->set_largest_difference_step(other.samples[i].step());
   }
+}
+
+bool SameSteps(const Run& first, const Run& other) {
+  return std::equal(
+      first.samples.begin(), first.samples.end(), other.samples.begin(), other.samples.end(),
+      [](const v1::StepSample& a, const v1::StepSample& b) { return a.step() == b.step(); });
 }
 
 bool SameSamples(const Run& first, const Run& other) {
@@ -65,7 +72,7 @@ v1::VerifiedRun Compare(const Run& first, const Run& other, const JudgeOptions& 
     return judged;
   }
   const bool close = ended_well && options.level == v1::EQUIVALENCE_LEVEL_SEMANTIC &&
-                     SameSamples(first, other) &&
+                     SameSteps(first, other) && (options.reported || SameSamples(first, other)) &&
                      judged.largest_difference() <= options.tolerance &&
                      EvaluateAlike(first, other, options.tolerance);
   judged.set_verdict(close ? v1::VERDICT_WITHIN_TOLERANCE : v1::VERDICT_DIFFERENT);
@@ -76,6 +83,13 @@ bool Has(const v1::Verification& verification, v1::Diagnosis diagnosis) {
   const auto& findings = verification.findings();
   return std::any_of(findings.begin(), findings.end(),
                      [&](const v1::Finding& finding) { return finding.diagnosis() == diagnosis; });
+}
+
+// A program that repeats itself well enough can be compared with itself.
+std::vector<v1::Finding> FindingsOfReports(const Pair& pair, v1::Verdict verdict) {
+  const bool repeated = pair.first.world_size == pair.other.world_size;
+  const bool good_enough = repeated && verdict != v1::VERDICT_DIFFERENT;
+  return good_enough ? std::vector<v1::Finding>() : std::vector{DiagnoseReports(pair)};
 }
 
 std::vector<v1::Finding> FindingsOf(const Pair& pair, bool differ) {
@@ -89,13 +103,17 @@ std::vector<v1::Finding> FindingsOf(const Pair& pair, bool differ) {
 }
 
 // A cause counts once, at the first world size that shows it.
-void AddFindings(const Run& first, const Run& other, v1::Verification* verification) {
+void AddFindings(const Run& first, const Run& other, bool reported,
+                 v1::Verification* verification) {
   const auto difference = FirstDifference(first, other);
+  const v1::Verdict verdict = verification->runs().rbegin()->verdict();
   if (difference && !verification->has_difference()) {
     *verification->mutable_difference() = *difference;
   }
   const Pair pair{first, other, difference.value_or(v1::Difference())};
-  for (const v1::Finding& finding : FindingsOf(pair, difference.has_value())) {
+  for (const v1::Finding& finding : reported&& difference
+                                        ? FindingsOfReports(pair, verdict)
+                                        : FindingsOf(pair, difference.has_value())) {
     if (!Has(*verification, finding.diagnosis())) *verification->add_findings() = finding;
   }
 }
@@ -106,6 +124,7 @@ v1::Verification Judge(const Evidence& evidence, const JudgeOptions& options) {
   v1::Verification verification;
   verification.set_level(options.level);
   verification.set_tolerance(options.tolerance);
+  verification.set_reported(options.reported);
   verification.set_verdict(v1::VERDICT_BIT_EQUAL);
   const Run& first = evidence.runs.front();
   *verification.add_runs() = Describe(first);
@@ -114,7 +133,8 @@ v1::Verification Judge(const Evidence& evidence, const JudgeOptions& options) {
     verification.set_verdict(
         std::max(verification.verdict(), verification.runs().rbegin()->verdict()));
     // What does not repeat itself says nothing about the number of workers.
-    if (!Has(verification, v1::DIAGNOSIS_NOT_REPEATABLE)) AddFindings(first, *run, &verification);
+    if (Has(verification, v1::DIAGNOSIS_NOT_REPEATABLE)) continue;
+    AddFindings(first, *run, options.reported, &verification);
   }
   if (!verification.findings().empty()) {
     verification.set_diagnosis(verification.findings(0).diagnosis());

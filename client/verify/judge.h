@@ -9,6 +9,9 @@ struct JudgeOptions {
   v1::EquivalenceLevel level = v1::EQUIVALENCE_LEVEL_BITWISE;
   // Of the loss, relative; the bar of a job at level SEMANTIC. Any other job is held to its bits.
   double tolerance = 1e-3;
+  // The runs are those of a program: all there is of them is what it reported. Losses decide, and the
+  // rest only explains.
+  bool reported = false;
 };
 
 // Whether the runs are one training, and if not, why. All of the answer but what is not evidence:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "common/spec/spec.h"
 
@@ -13,6 +14,20 @@ namespace {
 void MeasureAtTheEnd(uint64_t steps, v1::Evaluate* evaluate) {
   evaluate->clear_every_steps();
   evaluate->set_every_epochs(steps);
+}
+
+// A program that failed once is not what it would be without. Its length is for itself to say.
+absl::StatusOr<v1::JobSpec> ControlledCommand(v1::JobSpec spec,
+                                              const std::vector<uint32_t>& sizes) {
+  const uint32_t largest = *std::max_element(sizes.begin(), sizes.end());
+  if (!spec.has_logical_ranks()) spec.set_logical_ranks(std::bit_ceil(largest));
+  spec.set_workers(largest);
+  spec.clear_min_workers();
+  spec.clear_checkpoint();
+  spec.mutable_restart()->set_max(0);
+  const absl::Status valid = spec::Validate(spec);
+  if (!valid.ok()) return valid;
+  return spec;
 }
 
 }  // namespace
@@ -32,6 +47,7 @@ std::vector<uint32_t> WorldSizes(const v1::JobSpec& spec, const std::vector<uint
 
 absl::StatusOr<v1::JobSpec> ControlledSpec(v1::JobSpec spec, const std::vector<uint32_t>& sizes,
                                            uint64_t steps) {
+  if (spec.has_command()) return ControlledCommand(std::move(spec), sizes);
   const uint32_t largest = *std::max_element(sizes.begin(), sizes.end());
   if (!spec.has_logical_ranks()) spec.set_logical_ranks(std::bit_ceil(largest));
   spec.set_workers(largest);
@@ -49,7 +65,8 @@ absl::StatusOr<v1::JobSpec> ControlledSpec(v1::JobSpec spec, const std::vector<u
 
 v1::JobSpec RunSpec(v1::JobSpec controlled, uint32_t workers, const std::string& trace_dir) {
   controlled.set_workers(workers);
-  controlled.mutable_trace()->set_dir(trace_dir);
+  // A program does not write any.
+  if (!controlled.has_command()) controlled.mutable_trace()->set_dir(trace_dir);
   return controlled;
 }
 

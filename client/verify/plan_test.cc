@@ -32,6 +32,26 @@ TEST(ControlledSpec, LogicalRanksNotSet_AreFixedForTheLargestSize) {
   EXPECT_EQ(ControlledSpec(spec, {1, 3}, 20)->logical_ranks(), 16u);
 }
 
+TEST(ControlledSpec, OfAProgram_RunsItOnceAsItIs) {
+  v1::JobSpec spec;
+  spec.set_name("train");
+  spec.mutable_command()->add_argv("./train");
+  spec.mutable_checkpoint()->set_dir("/checkpoints");
+  spec.set_min_workers(1);
+  const auto controlled = ControlledSpec(spec, {1, 3}, 20);
+  ASSERT_TRUE(controlled.ok()) << controlled.status();
+  EXPECT_EQ(controlled->logical_ranks(), 4u);
+  EXPECT_EQ(controlled->workers(), 3u);
+  EXPECT_EQ(controlled->restart().max(), 0u);
+  EXPECT_TRUE(controlled->restart().has_max());
+  EXPECT_FALSE(controlled->has_min_workers());
+  EXPECT_FALSE(controlled->has_steps());
+  EXPECT_FALSE(controlled->has_checkpoint());
+  const v1::JobSpec run = RunSpec(*controlled, 1, "/traces");
+  EXPECT_EQ(run.workers(), 1u);
+  EXPECT_FALSE(run.has_trace());
+}
+
 TEST(ControlledSpec, LengthAndSideEffects_AreReplaced) {
   v1::JobSpec spec = spec::SampleSpec();
   spec.mutable_checkpoint()->set_dir("/checkpoints");

@@ -99,19 +99,21 @@ std::string Diagnosis(const v1::Verification& verification) {
 std::string RunRow(const v1::Verification& verification, int i) {
   const v1::VerifiedRun& run = verification.runs(i);
   const std::string verdict = i == 0 ? "" : VerdictText(run.verdict(), verification.tolerance());
+  const std::string parameters =
+      absl::StrCat("<td>", Element("code", ShortDigest(run.parameter_digest())), "</td>");
   return absl::StrCat(
       "<tr>", Element("td", NameOf(verification, i)),
-      Element("td", run.losses().empty() ? "" : NumberText(*run.losses().rbegin())), "<td>",
-      Element("code", ShortDigest(run.parameter_digest())), "</td><td class=\"",
+      Element("td", run.losses().empty() ? "" : NumberText(*run.losses().rbegin())),
+      verification.reported() ? "" : parameters, "<td class=\"",
       run.verdict() == v1::VERDICT_DIFFERENT ? "bad" : "good", "\">",
       Escaped(run.cause().empty() ? verdict : absl::StrCat("ended early: ", run.cause())),
       "</td></tr>\n");
 }
 
 std::string Runs(const v1::Verification& verification) {
-  std::string html =
-      "<h2>Runs</h2>\n<div class=\"scroll\"><table>\n<tr><th>workers</th><th>last loss</th>"
-      "<th>parameters</th><th>beside the first</th></tr>\n";
+  std::string html = absl::StrCat(
+      "<h2>Runs</h2>\n<div class=\"scroll\"><table>\n<tr><th>workers</th><th>last loss</th>",
+      verification.reported() ? "" : "<th>parameters</th>", "<th>beside the first</th></tr>\n");
   for (int i = 0; i < verification.runs_size(); ++i) html += RunRow(verification, i);
   return absl::StrCat(html, "</table></div>\n");
 }

@@ -33,6 +33,21 @@ v1::Verification Judged(const verify::Run& other) {
 
 v1::Verification Equal() { return Judged(GoodRun(2)); }
 
+// Of a program that was run on one and on two workers.
+v1::Verification Reported() {
+  verify::Run one = GoodRun(1), two = GoodRun(2);
+  for (verify::Run* run : {&one, &two}) {
+    run->ranks.clear();
+    run->evaluations.clear();
+    for (v1::StepSample& sample : run->samples) sample.clear_parameter_digest();
+  }
+  v1::Verification verification =
+      Judge({{one, one, two}}, {v1::EQUIVALENCE_LEVEL_SEMANTIC, 1e-3, true});
+  verification.set_name("train");
+  verification.set_steps(kSteps);
+  return verification;
+}
+
 v1::Verification Different() {
   verify::Run other = GoodRun(2);
   for (RankTrace& rank : other.ranks) rank.steps[0].set_gradient_norm(5);
@@ -189,6 +204,15 @@ TEST(Scale, Logarithmic_HasPowersOfTenAndZeroBelow) {
 TEST(Scale, OneValueOnly_IsStillAnAxis) {
   EXPECT_THAT(Scale::Linear(3, 3).ticks(), Not(IsEmpty()));
   EXPECT_THAT(Scale::Logarithmic(1, 1).ticks(), Not(IsEmpty()));
+}
+
+TEST(FormatVerification, OfAProgram_SaysNothingOfWhatItDidNotReport) {
+  const std::string text = FormatVerification(Reported(), false);
+  EXPECT_THAT(text, HasSubstr("train: a program, 8 steps reported"));
+  EXPECT_THAT(text, HasSubstr("every loss that was reported"));
+  EXPECT_THAT(text, Not(HasSubstr("PARAMETERS")));
+  EXPECT_THAT(text, Not(HasSubstr("logical")));
+  EXPECT_THAT(FormatPage(Reported()), Not(HasSubstr("parameters")));
 }
 
 }  // namespace

@@ -37,24 +37,22 @@ std::string RunVerdict(const v1::VerifiedRun& run, double tolerance) {
   return run.verdict() == v1::VERDICT_UNSPECIFIED ? "" : VerdictText(run.verdict(), tolerance);
 }
 
-std::vector<Cell> RunRow(const v1::VerifiedRun& run, bool again, double tolerance) {
+std::vector<Cell> RunRow(const v1::Verification& verification, int i) {
+  const v1::VerifiedRun& run = verification.runs(i);
   const bool passed = run.verdict() != v1::VERDICT_DIFFERENT;
-  return {{absl::StrCat(run.world_size(), again ? " again" : "")},
-          {run.losses().empty() ? "" : NumberText(*run.losses().rbegin())},
-          {ShortDigest(run.parameter_digest())},
-          {RunVerdict(run, tolerance), ColorOf(run.verdict(), passed)}};
+  std::vector<Cell> row = {{absl::StrCat(run.world_size(), i == 1 ? " again" : "")},
+                           {run.losses().empty() ? "" : NumberText(*run.losses().rbegin())}};
+  if (!verification.reported()) row.push_back({ShortDigest(run.parameter_digest())});
+  row.push_back({RunVerdict(run, verification.tolerance()), ColorOf(run.verdict(), passed)});
+  return row;
 }
 
 std::string Table(const v1::Verification& verification, bool color) {
   const auto& runs = verification.runs();
-  std::vector<std::vector<Cell>> rows = {
-      {{"WORKERS"},
-       {"LAST LOSS"},
-       {"PARAMETERS"},
-       {runs.empty() ? "" : absl::StrCat("BESIDE W = ", runs[0].world_size())}}};
-  for (int i = 0; i < runs.size(); ++i) {
-    rows.push_back(RunRow(runs[i], i == 1, verification.tolerance()));
-  }
+  std::vector<std::vector<Cell>> rows = {{{"WORKERS"}, {"LAST LOSS"}}};
+  if (!verification.reported()) rows[0].push_back({"PARAMETERS"});
+  rows[0].push_back({runs.empty() ? "" : absl::StrCat("BESIDE W = ", runs[0].world_size())});
+  for (int i = 0; i < runs.size(); ++i) rows.push_back(RunRow(verification, i));
   return client::FormatTable(rows, color);
 }
 
@@ -104,6 +102,11 @@ bool HasEvaluation(const v1::Verification& verification) {
 }  // namespace
 
 std::string FactsText(const v1::Verification& verification) {
+  if (verification.reported()) {
+    return absl::StrFormat("a program, %s reported, seed %u, level %s",
+                           Counted(verification.steps(), "step"), verification.seed(),
+                           LevelText(verification.level()));
+  }
   return absl::StrFormat("%s, %s, seed %u, level %s", Counted(verification.steps(), "step"),
                          Counted(verification.logical_ranks(), "logical rank"), verification.seed(),
                          LevelText(verification.level()));
@@ -111,6 +114,10 @@ std::string FactsText(const v1::Verification& verification) {
 
 std::string VerdictSentence(const v1::Verification& verification) {
   const std::string verdict = VerdictText(verification.verdict(), verification.tolerance());
+  if (verification.verdict() == v1::VERDICT_BIT_EQUAL && verification.reported()) {
+    return absl::StrFormat("%s: %s on %s workers, every loss that was reported", verdict,
+                           Counted(verification.steps(), "step"), SizesText(verification));
+  }
   if (verification.verdict() == v1::VERDICT_BIT_EQUAL) {
     return absl::StrFormat("%s: %s on %s workers, every loss, every sample%s", verdict,
                            Counted(verification.steps(), "step"), SizesText(verification),

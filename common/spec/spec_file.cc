@@ -13,6 +13,7 @@
 #include "common/file_descriptor.h"
 #include "common/spec/field_rules.h"
 #include "common/spec/paths.h"
+#include "common/spec/tree_reader.h"
 #include "common/spec/yaml_reader.h"
 
 namespace tandem::spec {
@@ -60,6 +61,19 @@ void SetWorkingDir(const std::string& folder, v1::JobSpec* spec) {
   spec->mutable_command()->set_working_dir(path.lexically_normal().parent_path());
 }
 
+absl::StatusOr<v1::JobSpec> Complete(SpecSource source, const std::string& folder,
+                                     const std::vector<std::string>& settings) {
+  for (const std::string& setting : settings) {
+    const absl::Status applied = ApplySetting(setting, &source);
+    if (!applied.ok()) return applied;
+    ResolvePaths("", &source.spec);
+  }
+  SetWorkingDir(folder, &source.spec);
+  const absl::Status valid = Check(source);
+  if (!valid.ok()) return valid;
+  return std::move(source.spec);
+}
+
 }  // namespace
 
 absl::StatusOr<v1::JobSpec> LoadSpec(const std::string& path,
@@ -69,15 +83,12 @@ absl::StatusOr<v1::JobSpec> LoadSpec(const std::string& path,
   auto source = ParseYaml(*text, path == "-" ? "standard input" : path);
   if (!source.ok()) return source.status();
   ResolvePaths(FolderOf(path), &source->spec);
-  for (const std::string& setting : settings) {
-    const absl::Status applied = ApplySetting(setting, &*source);
-    if (!applied.ok()) return applied;
-    ResolvePaths("", &source->spec);
-  }
-  SetWorkingDir(FolderOf(path), &source->spec);
-  const absl::Status valid = Check(*source);
-  if (!valid.ok()) return valid;
-  return std::move(source->spec);
+  return Complete(*std::move(source), FolderOf(path), settings);
+}
+
+absl::StatusOr<v1::JobSpec> CompleteSpec(v1::JobSpec spec,
+                                         const std::vector<std::string>& settings) {
+  return Complete({std::move(spec), kCommandLine, {}}, "", settings);
 }
 
 }  // namespace tandem::spec

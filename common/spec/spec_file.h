@@ -16,4 +16,9 @@ namespace tandem::spec {
 absl::StatusOr<v1::JobSpec> LoadSpec(const std::string& path,
                                      const std::vector<std::string>& settings);
 
+// The same for a specification that comes from no file: what it says itself is taken as it is.
+//   InvalidArgument  one line that begins with the key, or with "command line".
+absl::StatusOr<v1::JobSpec> CompleteSpec(v1::JobSpec spec,
+                                         const std::vector<std::string>& settings);
+
 }  // namespace tandem::spec

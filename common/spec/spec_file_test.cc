@@ -63,6 +63,23 @@ TEST_F(LoadSpecTest, CommandWithoutFolder_IsStartedInThatOfTheFile) {
   EXPECT_EQ(other->command().working_dir(), folder_ + "/sub");
 }
 
+TEST(CompleteSpec, SettingsStandOverWhatThereIs) {
+  const auto spec = CompleteSpec(SampleSpec(), {"seed=7", "data.csv.path=digits.csv"});
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  EXPECT_EQ(spec->name(), SampleSpec().name());
+  EXPECT_EQ(spec->seed(), 7u);
+  EXPECT_EQ(spec->data().csv().path(), std::filesystem::current_path() / "digits.csv");
+}
+
+TEST(CompleteSpec, WhatIsWrongComesFromTheCommandLine) {
+  v1::JobSpec spec = SampleSpec();
+  EXPECT_THAT(std::string(CompleteSpec(spec, {"seed=many"}).status().message()),
+              StartsWith("command line: seed: "));
+  spec.set_name("two words");
+  EXPECT_THAT(std::string(CompleteSpec(spec, {}).status().message()),
+              StartsWith("command line: name: "));
+}
+
 TEST(CheckPathsAreAbsolute, RelativePath_IsNamedByItsKey) {
   v1::JobSpec spec = SampleSpec();
   EXPECT_TRUE(CheckPathsAreAbsolute(spec).ok());

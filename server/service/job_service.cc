@@ -25,6 +25,15 @@ grpc::Status Reply(const absl::StatusOr<JobSnapshot>& job, Response* response) {
   return ToGrpc(job.status());
 }
 
+// A list of many jobs has to fit in a message.
+void KeepShortProgram(const v1::Command& command, v1::Job* listed) {
+  constexpr size_t kMostBytes = 256;
+  v1::Command program;
+  *program.mutable_argv() = command.argv();
+  if (program.ByteSizeLong() > kMostBytes) return;
+  *listed->mutable_spec()->mutable_command() = std::move(program);
+}
+
 // What a list shows of a job.
 void Summarize(const v1::Job& job, v1::Job* listed) {
   *listed = job;
@@ -32,6 +41,7 @@ void Summarize(const v1::Job& job, v1::Job* listed) {
   listed->clear_ranks();
   listed->clear_attempts();
   if (listed->has_cause()) listed->mutable_cause()->clear_last_lines();
+  if (job.spec().has_command()) KeepShortProgram(job.spec().command(), listed);
 }
 
 bool Wanted(const v1::ListJobsRequest& request, v1::JobState state) {
