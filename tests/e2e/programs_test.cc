@@ -34,9 +34,9 @@ def report(step, loss_sum, count):
     os.write(int(os.environ['TANDEM_REPORT_FD']), line.encode())
 )";
 
-class CommandTest : public ::testing::Test {
+class ProgramsTest : public ::testing::Test {
  protected:
-  CommandTest() { cluster_.StartCoordinator(); }
+  ProgramsTest() { cluster_.StartCoordinator(); }
 
   void StartWorker(int slots, std::vector<std::string> flags = {}) {
     flags.push_back("--allow-commands");
@@ -68,7 +68,7 @@ class CommandTest : public ::testing::Test {
   int scripts_ = 0;
 };
 
-TEST_F(CommandTest, Ranks_GetTheEnvironmentOfTorchrun) {
+TEST_F(ProgramsTest, Ranks_GetTheEnvironmentOfTorchrun) {
   StartWorker(2);
   StartWorker(1);
   const std::string id = Submit(R"(
@@ -89,7 +89,7 @@ assert os.path.exists('script-1.py')
                   HasSubstr("2 0 1 3 1 2 2 3 0 3 True 2")));
 }
 
-TEST_F(CommandTest, WorkerThatDoesNotAllowCommands_RunsNone) {
+TEST_F(ProgramsTest, WorkerThatDoesNotAllowCommands_RunsNone) {
   cluster_.StartWorker(2);
   const std::string id = Submit("");
   const v1::Job job =
@@ -100,7 +100,7 @@ TEST_F(CommandTest, WorkerThatDoesNotAllowCommands_RunsNone) {
   EXPECT_EQ(cluster_.WaitUntilEnded(id).state(), v1::JOB_STATE_SUCCEEDED);
 }
 
-TEST_F(CommandTest, RanksWithUnevenShards_TheMeanIsOverAllSamples) {
+TEST_F(ProgramsTest, RanksWithUnevenShards_TheMeanIsOverAllSamples) {
   StartWorker(2);
   // One sample of loss 4, and three of loss 1: 7 / 4, where a mean of means is 2.5.
   const std::string id = Submit("for step in range(1, 101): report(step, *[(4, 1), (3, 3)][rank])");
@@ -116,7 +116,7 @@ TEST_F(CommandTest, RanksWithUnevenShards_TheMeanIsOverAllSamples) {
   }
 }
 
-TEST_F(CommandTest, LossInWhatRank0Prints_IsFound) {
+TEST_F(ProgramsTest, LossInWhatRank0Prints_IsFound) {
   StartWorker(2);
   const std::string id =
       Submit("for step in range(1, 6): print(f'[{rank}] step {step * 10}: loss = {1 / step}')",
@@ -128,7 +128,7 @@ TEST_F(CommandTest, LossInWhatRank0Prints_IsFound) {
   EXPECT_THAT(Logs(id), AllOf(HasSubstr("[0] step 50: loss = 0.2"), HasSubstr("[1] step 50")));
 }
 
-TEST_F(CommandTest, ExceptionOnRank1_IsTheCauseAndItsTracebackIsShown) {
+TEST_F(ProgramsTest, ExceptionOnRank1_IsTheCauseAndItsTracebackIsShown) {
   StartWorker(2);
   const std::string id = Submit(R"(
 report(1, 1, 1)
@@ -145,7 +145,7 @@ time.sleep(600)
   ExpectNothingIsLeftOf(id);
 }
 
-TEST_F(CommandTest, KilledBySignal_IsSaid) {
+TEST_F(ProgramsTest, KilledBySignal_IsSaid) {
   StartWorker(2);
   const std::string id =
       Submit("if rank == 0: os.kill(os.getpid(), signal.SIGSEGV)\ntime.sleep(600)",
@@ -156,7 +156,7 @@ TEST_F(CommandTest, KilledBySignal_IsSaid) {
   ExpectNothingIsLeftOf(id);
 }
 
-TEST_F(CommandTest, RankThatFallsBehind_IsNamedAsHung) {
+TEST_F(ProgramsTest, RankThatFallsBehind_IsNamedAsHung) {
   StartWorker(2);
   const std::string id = Submit(R"(
 for step in range(1, 4): report(step, 1, 1)
@@ -171,7 +171,7 @@ time.sleep(600)
   ExpectNothingIsLeftOf(id);
 }
 
-TEST_F(CommandTest, ProgramThatIgnoresSigterm_IsKilledAfterItsGrace) {
+TEST_F(ProgramsTest, ProgramThatIgnoresSigterm_IsKilledAfterItsGrace) {
   StartWorker(2);
   const std::string id = Submit(R"(
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -185,7 +185,7 @@ time.sleep(600)
   ExpectNothingIsLeftOf(id);
 }
 
-TEST_F(CommandTest, ProgramThatSavesOnSigterm_HasTheTime) {
+TEST_F(ProgramsTest, ProgramThatSavesOnSigterm_HasTheTime) {
   StartWorker(1);
   const std::string id = Submit(R"(
 def save(*_):
@@ -203,7 +203,7 @@ time.sleep(600)
   EXPECT_THAT(Logs(id), HasSubstr("saved"));
 }
 
-TEST_F(CommandTest, ChildrenThatOutliveTheirProgram_AreKilled) {
+TEST_F(ProgramsTest, ChildrenThatOutliveTheirProgram_AreKilled) {
   StartWorker(2);
   const std::string id = Submit(R"(
 import subprocess
@@ -215,7 +215,7 @@ subprocess.run(['sh', '-c', 'setsid sleep 600 & exit 0'])
   ExpectNothingIsLeftOf(id);
 }
 
-TEST_F(CommandTest, AgentKilled_NothingIsLeft) {
+TEST_F(ProgramsTest, AgentKilled_NothingIsLeft) {
   StartWorker(2);
   const std::string id = Submit(R"(
 import subprocess
@@ -229,7 +229,7 @@ time.sleep(600)
   EXPECT_TRUE(Eventually(absl::Seconds(5), [&] { return ProcessesOf(id).empty(); }));
 }
 
-TEST_F(CommandTest, MuchOutput_LogsAreCappedAndHaveTheEnd) {
+TEST_F(ProgramsTest, MuchOutput_LogsAreCappedAndHaveTheEnd) {
   StartWorker(1, {"--log-cap-bytes", "1000000"});
   const std::string id = Submit(R"(
 line = 'x' * 99 + '\n'
@@ -243,7 +243,7 @@ print('the end')
   EXPECT_THAT(logs.substr(logs.size() - std::min<size_t>(logs.size(), 1000)), HasSubstr("the end"));
 }
 
-TEST_F(CommandTest, EachRestart_HasItsNumberAndAPortOfItsOwn) {
+TEST_F(ProgramsTest, EachRestart_HasItsNumberAndAPortOfItsOwn) {
   StartWorker(2);
   const std::string id = Submit(R"(
 print('attempt', os.environ['TANDEM_ATTEMPT'], 'restart', os.environ['TORCHELASTIC_RESTART_COUNT'],
@@ -262,7 +262,7 @@ sys.exit(3 if os.environ['TORCHELASTIC_RESTART_COUNT'] != '2' else 0)
 }
 
 // It goes on from what it has saved itself.
-TEST_F(CommandTest, ResizedOnTheWay_SavesStopsAndGoesOn) {
+TEST_F(ProgramsTest, ResizedOnTheWay_SavesStopsAndGoesOn) {
   StartWorker(2);
   const std::string id = Submit(R"(
 import select
@@ -287,7 +287,7 @@ while step < 2000:
   EXPECT_THAT(cluster_.History(id), SizeIs(2000));
 }
 
-TEST_F(CommandTest, CoordinatorKilled_ProgramsGoOnAndNoReportIsLost) {
+TEST_F(ProgramsTest, CoordinatorKilled_ProgramsGoOnAndNoReportIsLost) {
   StartWorker(2);
   const std::string id = Submit(R"(
 for step in range(1, 301):
@@ -303,7 +303,7 @@ for step in range(1, 301):
   EXPECT_THAT(cluster_.History(id), SizeIs(300));
 }
 
-TEST_F(CommandTest, ProgramThatIsNotThere_IsBadInputAndNotTriedAgain) {
+TEST_F(ProgramsTest, ProgramThatIsNotThere_IsBadInputAndNotTriedAgain) {
   StartWorker(1);
   const std::string id = cluster_.Submit("name: none\ncommand: {argv: [no-such-program]}");
   const v1::Job job = cluster_.WaitUntilEnded(id);
