@@ -129,8 +129,9 @@ absl::Status Launcher::StartProgram(const v1::Start& start) {
     place.held_until_exec = std::move(master_port_.socket);
   }
   auto program = Program::Start(&loop_, prepare_, start, std::move(listeners), std::move(place));
-  if (program.ok()) program_ = *std::move(program);
-  return program.status();
+  if (!program.ok()) return program.status();
+  program_ = *std::move(program);
+  return absl::OkStatus();
 }
 
 void Launcher::Pause() {

@@ -13,7 +13,7 @@ namespace tandem {
 struct Command {
   std::string path;
   // Without the program's own name.
-  std::vector<std::string> arguments;
+  std::vector<std::string> arguments = {};
   // "NAME=value"; replaces what is inherited under the same names.
   std::vector<std::string> environment = {};
   // Descriptor i of the program is a copy of descriptors[i]; it inherits no others.
