@@ -34,7 +34,7 @@ __all__ = ["report", "checkpoint_dir", "should_stop", "logical_sampler", "held_o
 def report(step, loss_sum, count, epoch=None, *, combined=False, samples=None, lr=None):
     """Says what this rank lost at a step. Every rank reports; Tandem adds sums and counts, and divides once.
 
-    step      counted from 1
+    step      counted from 1; rises from report to report
     loss_sum  the sum of the losses of this rank's samples (or tokens), not their mean
     count     of how many; 0 where this rank had none of the batch
     epoch     counted from 0

@@ -66,6 +66,8 @@ time.sleep(600)
         while not any("hangs" in line for line in shown):
             shown.append(process.stderr.readline())
             self.assertNotEqual(shown[-1], "", shown)
+        # Control: what is left behind would be seen.
+        self.assertNotEqual(self.left_behind(), [])
         process.send_signal(signal.SIGINT)
         self.assertEqual(self.finish(process).exit_code, 130)
 

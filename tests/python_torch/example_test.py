@@ -29,19 +29,23 @@ class Example(running.ScriptTest):
         for other in (losses[1], float(loss)):
             self.assertAlmostEqual(other, losses[0], delta=1e-3 * losses[0])
 
+    def test_specification_runs_as_it_is(self):
+        finished = self.run_to_success(2, running.source("examples/ddp_digits/ddp_digits.yaml"))
+        self.assertEqual((finished.job["step"], finished.job["logicalRanks"]), ("290", 4))
+
     def test_resized_on_the_way_it_goes_on_where_it_was(self):
         cluster = running.Cluster(self, slots=2)
-        job_id = cluster.tandem("submit", "--workers", "1", "--set", f"checkpoint.dir={self.folder}/saved", "--env",
-                                self.mark, *self.options, "--", sys.executable, *self.script[:-1], "60").strip()
+        job_id = cluster.tandem("submit", "--workers", "1", "--set", f"checkpoint.dir={self.folder}/saved",
+                                *self.options, "--", sys.executable, *self.script[:-1], "40").strip()
         cluster.wait_until(lambda: int(cluster.job(job_id)["step"]) > 200)
         cluster.tandem("resize", job_id, "2")
         cluster.tandem("wait", job_id)
         job = cluster.job(job_id)
         self.assertEqual([attempt["cause"]["code"] for attempt in job["attempts"] if "cause" in attempt],
                          ["CAUSE_CODE_RESIZED"], job)
-        self.assertEqual((job["worldSize"], job["step"]), (2, "1740"))
+        self.assertEqual((job["worldSize"], job["step"]), (2, "1160"))
         history = cluster.history(job_id)
-        self.assertEqual([int(sample["step"]) for sample in history], list(range(1, 1741)))
+        self.assertEqual([int(sample["step"]) for sample in history], list(range(1, 1161)))
         # It begins at 2.3, and would do so again with new weights.
         first = int(job["firstStep"])
         self.assertGreater(first, 200)

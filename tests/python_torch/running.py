@@ -12,7 +12,7 @@ import unittest
 import uuid
 
 ARGS = None
-TIMEOUT = 120
+TIMEOUT = 240  # seconds, of one run
 
 
 def source(path):
@@ -41,8 +41,8 @@ class ScriptTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
-        # By which a process is recognized that a test has left behind.
-        self.mark = f"MARK={uuid.uuid4()}"
+        # In the environment of every process of the test, so that one that is left behind is found.
+        self.mark = str(uuid.uuid4())
 
     def write_script(self, text):
         path = self.folder / "script.py"
@@ -51,10 +51,10 @@ class ScriptTest(unittest.TestCase):
 
     def start_tandem(self, ranks, *words, **environment):
         """`tandem run --local RANKS`, with these words behind it."""
-        helper = {"PYTHONPATH": os.pathsep.join([source("python"), os.environ.get("PYTHONPATH", "")])}
-        return subprocess.Popen(
-            [f"{ARGS.binaries}/tandem", "run", "-o", "json", "--local", str(ranks), "--env", self.mark, *words],
-            env=dict(os.environ, **helper, **environment), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        ours = {"PYTHONPATH": os.pathsep.join([source("python"), os.environ.get("PYTHONPATH", "")]), "MARK": self.mark}
+        return subprocess.Popen([f"{ARGS.binaries}/tandem", "run", "-o", "json", "--local", str(ranks), *words],
+                                env=dict(os.environ, **ours, **environment), stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True)
 
     def finish(self, process):
         try:
@@ -78,7 +78,7 @@ class ScriptTest(unittest.TestCase):
 
     def has_mark(self, path):
         try:
-            return self.mark.encode() in path.read_bytes().split(b"\0")
+            return f"MARK={self.mark}".encode() in path.read_bytes().split(b"\0")
         except OSError:  # It has ended, or is another user's.
             return False
 
