@@ -2,6 +2,7 @@
 // them is left.
 #include <signal.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <vector>
@@ -259,6 +260,42 @@ sys.exit(3 if os.environ['TORCHELASTIC_RESTART_COUNT'] != '2' else 0)
     EXPECT_THAT(logs, HasSubstr(text));
   }
   EXPECT_EQ(job.attempts(0).cause().exit_code(), 3);
+}
+
+std::string StoreRank(const std::string& keys, const std::string& arguments = "") {
+  return absl::StrCat("name: store\n", keys, "\ncommand: {argv: [", TestBinary("store-rank"),
+                      arguments, "]}\n");
+}
+
+TEST_F(ProgramsTest, RanksThatStartAgain_MeetAgainAtOnce) {
+  StartWorker(2);
+  const std::string id =
+      cluster_.Submit(StoreRank("workers: 2\nrestart: {max: 2, backoff: 0s}", ", '3'"));
+  const v1::Job job = cluster_.WaitUntilEnded(id);
+  EXPECT_EQ(job.state(), v1::JOB_STATE_SUCCEEDED) << job.DebugString() << Logs(id);
+  EXPECT_EQ(job.attempt(), 3U);
+  std::vector<std::string> lines = absl::StrSplit(Logs(id), '\n');
+  EXPECT_EQ(std::count_if(lines.begin(), lines.end(),
+                          [](const std::string& line) {
+                            return line.find("met 2 of 2") != std::string::npos;
+                          }),
+            6);
+}
+
+TEST_F(ProgramsTest, TwentyJobsAtOnce_AllFinishAndNoneMeetsAnother) {
+  constexpr int kJobs = 20;
+  StartWorker(2 * kJobs);
+  std::vector<std::string> ids;
+  for (int i = 0; i < kJobs; ++i) {
+    ids.push_back(cluster_.Submit(StoreRank("workers: 2\nrestart: {max: 0}")));
+  }
+  std::set<uint32_t> ports;
+  for (const std::string& id : ids) {
+    const v1::Job job = cluster_.WaitUntilEnded(id, absl::Minutes(2));
+    EXPECT_EQ(job.state(), v1::JOB_STATE_SUCCEEDED) << job.cause().DebugString() << Logs(id);
+    ports.insert(job.master_port());
+  }
+  EXPECT_THAT(ports, SizeIs(kJobs));
 }
 
 // It goes on from what it has saved itself.
