@@ -1,7 +1,6 @@
 // The port on which the ranks meet, where the program of rank 0 binds it itself.
 #include <unistd.h>
 
-#include <fstream>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -55,7 +54,7 @@ bind()
   ASSERT_TRUE(AwaitOutput(rank, "runs\n"));
   const auto taken = ListenOn(kLoopback, static_cast<uint16_t>(prepared.master_port()));
   ASSERT_TRUE(taken.ok());
-  std::ofstream(folder.File("gate"));
+  MakeFile(folder.File("gate"));
   const RankRecord record = Record(rank);
   EXPECT_EQ(record.exit_code, 1);
   ASSERT_TRUE(record.failure.has_value());

@@ -2,7 +2,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <fstream>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -67,7 +66,7 @@ if rank == 1: report(step=2, loss_sum=2, count=1)
   TestTrainer one(TANDEM_COMMAND, PrepareFor(spec, 1, 2));
   StartAll({&zero, &one});
   ASSERT_TRUE(AwaitPhase(zero, v1::PHASE_DONE));
-  std::ofstream(folder.File("gate"));
+  MakeFile(folder.File("gate"));
   EXPECT_THAT(LossesOf(Record(zero)), ElementsAre("1:2/2", "2:2/1"));
 }
 
@@ -94,7 +93,7 @@ while not os.path.exists(gate): time.sleep(0.001)
   ASSERT_EQ(progress.progress().samples_size(), 1);
   EXPECT_EQ(progress.progress().samples(0).loss_sum(), 8);
   EXPECT_TRUE(AwaitOutput(zero, "no loss was reported by rank 1 within 5s"));
-  std::ofstream(folder.File("gate"));
+  MakeFile(folder.File("gate"));
   EXPECT_EQ(zero.AwaitExit(), 0);
   EXPECT_EQ(one.AwaitExit(), 0);
 }

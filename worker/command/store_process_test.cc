@@ -2,7 +2,6 @@
 #include <signal.h>
 
 #include <chrono>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
@@ -81,7 +80,7 @@ TEST(HostedStore, ProgramOfRankZeroHasEnded_OthersStillHaveTheStore) {
   const pid_t store = StoreOf(zero);
   ASSERT_GT(store, 0);
   EXPECT_EQ(Join(prepared.master_port())->add("still there", 1), 1);
-  std::ofstream(folder.File("gate"));
+  MakeFile(folder.File("gate"));
   EXPECT_EQ(zero.AwaitExit(), 0);
   EXPECT_EQ(one.AwaitExit(), 0);
   EXPECT_TRUE(AwaitGone(store));

@@ -11,6 +11,12 @@
 #include "absl/status/status.h"
 
 namespace tandem {
+namespace {
+
+// Of a posted task, as it travels.
+constexpr size_t kPointerBytes = sizeof(void*);
+
+}  // namespace
 
 EventLoop::Registration& EventLoop::Registration::operator=(Registration&& other) noexcept {
   if (this != &other) {
@@ -43,18 +49,18 @@ EventLoop::EventLoop(FileDescriptor epoll, FileDescriptor post_read, FileDescrip
 EventLoop::~EventLoop() {
   pollfd waiting{post_read_.get(), POLLIN, 0};
   Task* task = nullptr;
-  while (poll(&waiting, 1, 0) == 1 && read(post_read_.get(), &task, sizeof(task)) > 0) delete task;
+  while (poll(&waiting, 1, 0) == 1 && read(post_read_.get(), &task, kPointerBytes) > 0) delete task;
 }
 
 void EventLoop::Post(Task task) {
   auto* posted = new Task(std::move(task));
-  while (write(post_write_.get(), &posted, sizeof(posted)) < 0 && errno == EINTR) {
+  while (write(post_write_.get(), &posted, kPointerBytes) < 0 && errno == EINTR) {
   }
 }
 
 void EventLoop::RunPosted() {
   Task* posted = nullptr;
-  if (read(post_read_.get(), &posted, sizeof(posted)) != sizeof(posted)) return;
+  if (read(post_read_.get(), &posted, kPointerBytes) != kPointerBytes) return;
   const std::unique_ptr<Task> task(posted);
   (*task)();
 }

@@ -121,6 +121,8 @@ bool AwaitOutput(const TestTrainer& rank, const std::string& text) {
   return AwaitThat([&] { return absl::StrContains(rank.Output(), text); });
 }
 
+void MakeFile(const std::string& path) { const std::ofstream file(path); }
+
 std::string AwaitLine(const std::string& path) {
   std::string line;
   AwaitThat([&] {

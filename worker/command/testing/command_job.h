@@ -40,6 +40,8 @@ pid_t ChildOf(pid_t process, const std::string& program);
 bool AwaitGone(pid_t process);
 // Blocks until the output of the rank has the text; false if it never comes.
 bool AwaitOutput(const TestTrainer& rank, const std::string& text);
+// An empty one, for a script that waits for it.
+void MakeFile(const std::string& path);
 // Blocks until the file is there and has a line; that line.
 std::string AwaitLine(const std::string& path);
 
