@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "client/program/program_words.h"
 #include "common/spec/plain_text.h"
@@ -52,6 +53,9 @@ Surroundings SurroundingsOfThisProcess() {
   // As torchrun has it.
   const char* python = std::getenv("PYTHON_EXEC");
   if (python != nullptr && *python != '\0') here.python = python;
+  const char* threads = std::getenv("OMP_NUM_THREADS");
+  uint32_t count = 0;
+  if (threads != nullptr && absl::SimpleAtoi(threads, &count)) here.threads = count;
   return here;
 }
 
@@ -92,6 +96,7 @@ void JobOptions::AddWithoutWorkersTo(CLI::App* command) {
 void JobOptions::AddForTorchrunTo(CLI::App* command) {
   request.as_torchrun = true;
   request.torchrun.AddTo(command);
+  spec.AddSettingsTo(command);
 }
 
 absl::StatusOr<ProgramJob> JobOptions::LoadFile() const {
@@ -100,7 +105,7 @@ absl::StatusOr<ProgramJob> JobOptions::LoadFile() const {
     return absl::InvalidArgumentError(
         absl::StrCat(option->get_name(),
                      ": goes with a program behind --; in a specification, --set "
-                     "changes any key"));
+                     "changes any key, as in --set restart.max=0"));
   }
   if (IsProgram(spec.file)) return NotASpecification(spec.file);
   auto loaded = spec.Load();

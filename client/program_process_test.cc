@@ -129,9 +129,9 @@ TEST_F(ProgramProcessTest, Run_Interrupted_CancelsTheJob) {
 
 TEST_F(ProgramProcessTest, LogDir_HasAFileForEachRankAndStream) {
   JobEnds(v1::JOB_STATE_SUCCEEDED);
-  const std::string logs = folder_ + "/logs";
-  const Result result = Tandem("run --log-dir " + logs + " -r 3 -t 0:1 -- ./train");
+  const Result result = Tandem("run --log-dir " + folder_ + "/logs -r 3 -t 0:1 -- ./train");
   EXPECT_EQ(result.code, 0) << result.err;
+  const std::string logs = folder_ + "/logs/digits-1";
   EXPECT_EQ(Contents(logs + "/attempt_1/0/stdout.log"), "hello from 0\n");
   EXPECT_EQ(Contents(logs + "/attempt_1/1/stdout.log"), "hello from 1\n");
   EXPECT_EQ(Contents(logs + "/attempt_1/1/stderr.log"), "a warning\n");

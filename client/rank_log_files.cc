@@ -32,7 +32,7 @@ std::ofstream& RankLogFiles::FileOf(const v1::LogLine& line) {
   const auto [entry, is_new] =
       files_.try_emplace(std::make_tuple(line.attempt(), line.rank(), line.stream()));
   if (is_new) {
-    const std::string folder = FolderOf(folder_, line);
+    const std::string folder = FolderOf(job_folder_, line);
     std::error_code error;
     std::filesystem::create_directories(folder, error);
     entry->second.open(absl::StrCat(folder, "/", NameOf(line.stream())), std::ios::binary);
@@ -44,7 +44,7 @@ void RankLogFiles::Write(const v1::LogLine& line) {
   std::ofstream& file = FileOf(line);
   file << line.text() << '\n';
   if (file || !status_.ok()) return;
-  status_ = absl::DataLossError(absl::StrCat("--log-dir: ", FolderOf(folder_, line), "/",
+  status_ = absl::DataLossError(absl::StrCat("--log-dir: ", FolderOf(job_folder_, line), "/",
                                              NameOf(line.stream()), " cannot be written"));
 }
 

@@ -29,6 +29,10 @@ class RankOutput {
 
   // Whether anything becomes of the lines.
   bool IsWanted() const { return !options_.quiet || options_.files.has_value(); }
+  // Whose lines they are. To be called before the first.
+  void SetJob(const std::string& id) {
+    if (options_.files.has_value()) options_.files->SetJob(id);
+  }
   void Take(const v1::StreamLogsResponse& all);
   // Errors as for RankLogFiles.
   absl::Status status() const;

@@ -28,6 +28,7 @@ class Run {
     if (!connection.ok()) return connection.status();
     const auto submitted = (*connection)->Submit(spec);
     if (!submitted.ok()) return submitted.status();
+    output_.SetJob(submitted->id());
     auto job = FollowWithOutput(connection->get(), submitted->id());
     if (!job.ok()) return job.status();
     progress_.Clear();

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "absl/strings/str_cat.h"
 #include "client/testing/local_programs.h"
@@ -55,8 +56,10 @@ TEST_F(RunProgramTest, AnotherAttempt_IsToldApart) {
                           " -- sh -c 'echo $TORCHELASTIC_RESTART_COUNT; [ $TANDEM_ATTEMPT = 2 ]'"));
   EXPECT_EQ(result.code, 0) << result.out << result.err;
   EXPECT_THAT(result.out, HasSubstr("[2:1] 1\n"));
-  EXPECT_EQ(Contents(logs + "/attempt_2/0/stdout.log"), "1\n");
-  EXPECT_EQ(Contents(logs + "/attempt_2/1/stderr.log"), "");
+  // A folder of the job's own, so that another run overwrites nothing.
+  const auto job = std::filesystem::directory_iterator(logs)->path();
+  EXPECT_EQ(Contents(job / "attempt_2/0/stdout.log"), "1\n");
+  EXPECT_EQ(Contents(job / "attempt_2/1/stderr.log"), "");
 }
 
 TEST_F(RunProgramTest, FolderAndVariables_AreThoseOfTheCommandLine) {

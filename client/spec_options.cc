@@ -30,6 +30,10 @@ void SpecOptions::AddTo(CLI::App* command) {
 void SpecOptions::AddWithoutWorkersTo(CLI::App* command) {
   command->add_option("SPEC", file, "YAML file with the job; - reads standard input")->required();
   command->add_option("--seed", seed, "Key of everything random, instead of the file's");
+  AddSettingsTo(command);
+}
+
+void SpecOptions::AddSettingsTo(CLI::App* command) {
   command
       ->add_option("--set", settings,
                    "Any other key, as in optimizer.adamw.lr=0.01; may be repeated")

@@ -23,6 +23,8 @@ struct SpecOptions {
   void AddTo(CLI::App* command);
   // For a command that tries several numbers of workers.
   void AddWithoutWorkersTo(CLI::App* command);
+  // --set alone, for a command without a specification.
+  void AddSettingsTo(CLI::App* command);
   // Errors as for spec::LoadSpec.
   absl::StatusOr<v1::JobSpec> Load() const;
   // The same for a specification that comes from no file.

@@ -20,6 +20,7 @@ static_assert(Word::is_always_lock_free, "shared between processes");
 
 constexpr int kPositionWord = 0;
 constexpr int kProcessWord = 1;
+constexpr int kFailureWord = 2;
 
 Word* WordAt(void* memory, int index) { return static_cast<Word*>(memory) + index; }
 
@@ -58,6 +59,14 @@ void ProgressPage::SetProcess(pid_t process) {
 
 pid_t ProgressPage::process() const {
   return static_cast<pid_t>(WordAt(memory_, kProcessWord)->load(std::memory_order_relaxed));
+}
+
+void ProgressPage::NoteFailure() {
+  WordAt(memory_, kFailureWord)->store(1, std::memory_order_relaxed);
+}
+
+bool ProgressPage::has_failed() const {
+  return WordAt(memory_, kFailureWord)->load(std::memory_order_relaxed) != 0;
 }
 
 void ProgressPage::Set(Position position) {

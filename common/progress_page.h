@@ -39,6 +39,10 @@ class ProgressPage {
   void SetProcess(pid_t process);
   pid_t process() const;
 
+  // That program has ended with an error; what is left of it is being cleared away.
+  void NoteFailure();
+  bool has_failed() const;
+
  private:
   ProgressPage(FileDescriptor file, void* memory);
 

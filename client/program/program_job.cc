@@ -111,6 +111,8 @@ void SetCommand(const ProgramRequest& request, const Surroundings& around, Progr
   command.set_working_dir(request.working_dir.empty() ? around.folder
                                                       : folder.lexically_normal().string());
   if (request.torchrun.master_port) command.set_master_port(*request.torchrun.master_port);
+  // torchrun leaves it as it is.
+  if (request.as_torchrun && around.threads) spec->set_threads_per_rank(*around.threads);
 }
 
 void SetRestarts(const ProgramRequest& request, v1::JobSpec* spec) {

@@ -33,6 +33,8 @@ struct Surroundings {
   std::string python = "python3";
   // Cores of the machine that will run the job; unset where that is for a coordinator to say.
   std::optional<uint32_t> cores;
+  // Of each process, where its user has said it (OMP_NUM_THREADS).
+  std::optional<uint32_t> threads;
   // That machine is all there is.
   bool one_node = false;
 };

@@ -142,6 +142,16 @@ TEST(JobOf, TorchrunsOtherOptions_ReachTheJob) {
   EXPECT_FALSE(job->shown.Shows(1, v1::LOG_STREAM_STDOUT));
 }
 
+TEST(JobOf, ThreadsOfTheCaller_AreThoseOfTorchrunsRanks) {
+  Surroundings here = ThisMachine();
+  here.threads = 3;
+  EXPECT_EQ(JobOf(Torchrun("train.py"), here)->spec.threads_per_rank(), 3u);
+  EXPECT_FALSE(JobOf(Torchrun("train.py"), ThisMachine())->spec.has_threads_per_rank());
+  ProgramRequest as_typed;
+  as_typed.words = {"./train"};
+  EXPECT_FALSE(JobOf(as_typed, here)->spec.has_threads_per_rank());
+}
+
 TEST(JobOf, WhatCannotBeMeant_IsRefusedByTheNameOfTheOption) {
   const std::pair<std::string, std::string> lines[] = {
       {"--nproc-per-node 0 train.py", "--nproc-per-node: "},

@@ -130,6 +130,7 @@ std::optional<Violation> VariablesAreFree(const v1::JobSpec& spec) {
     if (equals == std::string::npos || name.empty() || absl::StrContains(text, '\0')) {
       return Broken(key, "expected NAME=VALUE, found '", Excerpt(text), "'");
     }
+    if (name == "OMP_NUM_THREADS") return Broken(key, name, " is set by threads_per_rank");
     if (IsReservedVariable(name)) return Broken(key, name, " is set by Tandem");
     if (!given.insert(name).second) return Broken(key, name, " is given twice");
   }

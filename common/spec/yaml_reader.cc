@@ -64,7 +64,22 @@ absl::Status NoKeysBelow(const std::string& key, const FieldDescriptor& field) {
   return ErrorAt(kCommandLine, key, "is set as a whole, as in workers={min: 1, max: 4}");
 }
 
-absl::Status SetByPath(const std::string& path, const YAML::Node& value, SpecSource* source) {
+bool IsSingleText(const FieldDescriptor& field) {
+  return field.cpp_type() == FieldDescriptor::CPPTYPE_STRING && !field.is_repeated();
+}
+
+// A text may look like anything: what is no scalar of YAML is meant as it stands there.
+YAML::Node LoadValue(const std::string& text, const FieldDescriptor& field) {
+  if (!IsSingleText(field)) return YAML::Load(text);
+  try {
+    const YAML::Node value = YAML::Load(text);
+    if (value.IsScalar()) return value;
+  } catch (const YAML::Exception&) {
+  }
+  return YAML::Node(text);
+}
+
+absl::Status SetByPath(const std::string& path, const std::string& text, SpecSource* source) {
   Message* message = &source->spec;
   std::string key;
   const std::vector<std::string> words = absl::StrSplit(path, '.');
@@ -84,6 +99,7 @@ absl::Status SetByPath(const std::string& path, const YAML::Node& value, SpecSou
     ClearGroupOf(*field, message);
     message->GetReflection()->ClearField(message, field);
     TreeReader reader(source, kCommandLine);
+    const YAML::Node value = LoadValue(text, *field);
     reader.RememberPlace(key, value);
     return reader.ReadField(value, key, *field, message);
   }
@@ -125,7 +141,7 @@ absl::Status ApplySetting(absl::string_view assignment, SpecSource* source) {
     return ErrorAt(kCommandLine, parts.first, "expected key=value, as in optimizer.adamw.lr=0.01");
   }
   return CatchYamlErrors(kCommandLine,
-                         [&] { return SetByPath(parts.first, YAML::Load(parts.second), source); });
+                         [&] { return SetByPath(parts.first, parts.second, source); });
 }
 
 absl::Status Check(const SpecSource& source) {

@@ -292,6 +292,22 @@ TEST_F(ApplySettingTest, ScalarsAndLists_Replace) {
   EXPECT_EQ(spec().name(), "a=b");
 }
 
+TEST_F(ApplySettingTest, Text_IsTakenAsItStandsThere) {
+  for (const char* pattern :
+       {"Loss: ([0-9.]+)", "[Ll]oss=([\\d.]+)", "\"\\d Loss: (.)", "{(.)}", "# (.)", "- (.)"}) {
+    v1::JobSpec command;
+    command.set_name("train");
+    command.mutable_command()->add_argv("train");
+    SpecSource source;
+    source.spec = command;
+    ASSERT_EQ(ApplySetting(absl::StrCat("command.parse.loss=", pattern), &source),
+              absl::OkStatus());
+    EXPECT_EQ(source.spec.command().parse().loss(), pattern);
+  }
+  ASSERT_EQ(Set("name='quoted'"), absl::OkStatus());
+  EXPECT_EQ(spec().name(), "quoted");
+}
+
 TEST_F(ApplySettingTest, AnotherKind_TakesThePlaceOfTheFirst) {
   ASSERT_EQ(Set("optimizer.sgd.lr=0.1"), absl::OkStatus());
   EXPECT_TRUE(spec().optimizer().has_sgd());

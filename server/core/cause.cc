@@ -52,7 +52,9 @@ v1::Cause CauseOfFailure(const v1::RankStatus& rank, const v1::RankFailure& fail
     case v1::CAUSE_CODE_PORT_TAKEN:
       return CauseOf(failure.code(), rank, who + failure.message());
     default:
-      return CauseOf(v1::CAUSE_CODE_RANK_ERROR, rank, who + failure.message());
+      return CauseOf(SaysThatPeerIsGone(failure.message()) ? v1::CAUSE_CODE_PEER_LOST
+                                                           : v1::CAUSE_CODE_RANK_ERROR,
+                     rank, who + failure.message());
   }
 }
 

@@ -151,6 +151,27 @@ TEST_F(CommandJob, RanksThatHangAtOneStep_AreAllSaid) {
   EXPECT_THAT(job("j").cause().message(), HasSubstr("no further: rank 1, rank 2"));
 }
 
+TEST_F(CommandJob, RankThatHasFinishedAndWaitsForTheOthers_IsNotTakenForHung) {
+  spec.mutable_hang_timeout()->set_seconds(20);
+  Start();
+  for (uint32_t rank : {0, 1, 2}) Position("j", rank, 1, v1::PHASE_COMMAND);
+  Position("j", 0, 1, v1::PHASE_DONE);
+  for (uint64_t step = 2; step < 10; ++step) {
+    for (uint32_t rank : {1, 2}) Position("j", rank, step, v1::PHASE_COMMAND);
+    BeatThrough(absl::Seconds(10));
+  }
+  EXPECT_EQ(state("j"), v1::JOB_STATE_RUNNING) << job("j").cause().message();
+}
+
+TEST_F(CommandJob, SurvivorSaysInItsErrorFileThatItsPeerIsGone_IsNotTheCause) {
+  Start();
+  Report("j", 0, v1::CAUSE_CODE_RANK_ERROR,
+         "RuntimeError: [gloo/x.cc:1] Connection closed by peer");
+  EXPECT_EQ(job("j").cause().code(), v1::CAUSE_CODE_PEER_LOST);
+  Die(1, "ValueError: no such column");
+  EXPECT_EQ(job("j").cause().rank(), 1U);
+}
+
 TEST_F(CommandJob, RankThatNeverReported_IsNotTakenForHung) {
   spec.mutable_hang_timeout()->set_seconds(20);
   Start();

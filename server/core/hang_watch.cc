@@ -97,7 +97,9 @@ bool HangWatch::Waits(uint32_t rank) const {
   const v1::RankPosition& position = ranks_[rank].position;
   // Whoever waits for others is blamed only for what it cannot help: it could not even run on.
   if (IsStuckInTheKernel(position.process())) return false;
-  if (position.phase() != v1::PHASE_COMMAND) return position.phase() == v1::PHASE_REDUCE;
+  // One that has finished may have to stay until the others have.
+  if (position.phase() == v1::PHASE_REDUCE || position.phase() == v1::PHASE_DONE) return true;
+  if (position.phase() != v1::PHASE_COMMAND) return false;
   return std::any_of(ranks_.begin(), ranks_.end(), [&](const RankState& other) {
     const bool reports = !other.gone && other.position.phase() == v1::PHASE_COMMAND;
     return reports && other.position.step() < position.step();
@@ -146,19 +148,20 @@ std::string HangWatch::WhatItDoes(const RankState& state, Moment now) const {
   }
 }
 
-// Which rank of a program waits for which is not known of those that have come equally far.
+// Which rank of a program waits for which is not known of those that have come equally far, or do not report.
 void HangWatch::AppendPeers(uint32_t hung, std::string* message) const {
-  std::vector<uint32_t> peers;
+  std::vector<uint32_t> peers, silent;
   for (uint32_t rank = 0; rank < ranks_.size(); ++rank) {
     const v1::RankPosition& position = ranks_[rank].position;
+    if (rank == hung || ranks_[rank].gone) continue;
     const bool same =
         position.phase() == v1::PHASE_COMMAND && position.step() == ranks_[hung].position.step();
-    if (rank != hung && !ranks_[rank].gone && same) peers.push_back(rank);
+    if (same) peers.push_back(rank);
+    if (position.phase() == v1::PHASE_UNSPECIFIED) silent.push_back(rank);
   }
-  if (peers.empty()) return;
-  absl::StrAppend(message, "; no further: ", JoinFew(peers, [](uint32_t rank) {
-                    return absl::StrCat("rank ", rank);
-                  }));
+  const auto name = [](uint32_t rank) { return absl::StrCat("rank ", rank); };
+  if (!peers.empty()) absl::StrAppend(message, "; no further: ", JoinFew(peers, name));
+  if (!silent.empty()) absl::StrAppend(message, "; without a report: ", JoinFew(silent, name));
 }
 
 std::optional<v1::Cause> HangWatch::Check(Moment now) const {

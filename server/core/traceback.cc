@@ -1,7 +1,7 @@
 #include "server/core/traceback.h"
 
 #include <algorithm>
-#include <array>
+#include <initializer_list>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -12,12 +12,18 @@ namespace tandem::core {
 namespace {
 
 constexpr absl::string_view kBeginning = "Traceback (most recent call last):";
+constexpr absl::string_view kCall = "  File \"";
 
 absl::string_view WithoutRank(absl::string_view line) {
   absl::string_view rest = line;
   if (!absl::ConsumePrefix(&rest, "[rank")) return line;
   while (!rest.empty() && absl::ascii_isdigit(rest.front())) rest.remove_prefix(1);
   return absl::ConsumePrefix(&rest, "]: ") ? rest : line;
+}
+
+bool ContainsAny(absl::string_view text, std::initializer_list<absl::string_view> words) {
+  return std::any_of(words.begin(), words.end(),
+                     [&](absl::string_view word) { return absl::StrContains(text, word); });
 }
 
 }  // namespace
@@ -27,7 +33,8 @@ std::string ExceptionIn(const google::protobuf::RepeatedPtrField<std::string>& l
   std::string exception;
   for (const std::string& text : lines) {
     const absl::string_view line = WithoutRank(text);
-    if (line == kBeginning) {
+    // Of a long one the beginning may be missing.
+    if (line == kBeginning || absl::StartsWith(line, kCall)) {
       in_traceback = true;
     } else if (in_traceback && !line.empty() && !absl::ascii_isspace(line.front())) {
       // The calls above it are indented.
@@ -39,15 +46,11 @@ std::string ExceptionIn(const google::protobuf::RepeatedPtrField<std::string>& l
 }
 
 bool SaysThatPeerIsGone(const std::string& exception) {
-  // Of Gloo, of NCCL, and of the c10d store.
-  constexpr std::array<absl::string_view, 6> kWords = {"Connection closed by peer",
-                                                       "Connection reset by peer",
-                                                       "remote process exited",
-                                                       "NCCL communicator was aborted",
-                                                       "Broken pipe",
-                                                       "Connection was likely closed"};
-  return std::any_of(kWords.begin(), kWords.end(),
-                     [&](absl::string_view words) { return absl::StrContains(exception, words); });
+  // Of Gloo, of NCCL and of the c10d store; other libraries have connections too.
+  return ContainsAny(exception, {"gloo", "NCCL", "c10d", "TCPStore", "torch.distributed"}) &&
+         ContainsAny(exception, {"Connection closed by peer", "Connection reset by peer",
+                                 "Broken pipe", "Connection was likely closed",
+                                 "remote process exited", "communicator was aborted"});
 }
 
 }  // namespace tandem::core

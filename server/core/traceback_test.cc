@@ -40,13 +40,21 @@ TEST(ExceptionIn, NoTraceback_IsEmpty) {
   EXPECT_EQ(ExceptionIn(Lines({"Traceback (most recent call last):", "  File \"cut off"})), "");
 }
 
+TEST(ExceptionIn, LongTraceback_IsKnownByItsCalls) {
+  EXPECT_EQ(ExceptionIn(Lines({"    self.fit()", "    ^^^^^^^^^^", "  File \"trainer.py\", line 3",
+                               "    raise ValueError(name)", "ValueError: no such column"})),
+            "ValueError: no such column");
+}
+
 TEST(SaysThatPeerIsGone, KnowsGlooAndNccl) {
   EXPECT_TRUE(SaysThatPeerIsGone(
       "RuntimeError: [gloo/transport/tcp/pair.cc:525] Connection closed by peer [127.0.0.1]:4711"));
   EXPECT_TRUE(SaysThatPeerIsGone(
       "torch.distributed.DistBackendError: NCCL error: remote process exited or there was a "
       "network error"));
+  EXPECT_TRUE(SaysThatPeerIsGone("torch.distributed.DistNetworkError: Broken pipe"));
   EXPECT_FALSE(SaysThatPeerIsGone("ValueError: no such column"));
+  EXPECT_FALSE(SaysThatPeerIsGone("ConnectionResetError: [Errno 104] Connection reset by peer"));
 }
 
 }  // namespace

@@ -113,8 +113,9 @@ v1::LogLine LimitNotice(const v1::LogLine& last, uint64_t max_bytes) {
   return notice;
 }
 
-v1::LogLine GapNotice(uint64_t lines) {
-  v1::LogLine notice;
+// Before the line that follows the gap.
+v1::LogLine GapNotice(uint64_t lines, const v1::LogLine& next) {
+  v1::LogLine notice = next;
   notice.set_stream(v1::LOG_STREAM_STDERR);
   notice.set_text(absl::StrCat("tandem: ", lines, " lines are left out here"));
   return notice;
@@ -149,6 +150,10 @@ absl::StatusOr<std::unique_ptr<LogStore>> LogStore::Open(const std::string& dire
 LogStore::LogStore(std::string directory, uint64_t max_bytes)
     : directory_(std::move(directory)), max_bytes_(max_bytes) {}
 
+LogStore::~LogStore() {
+  for (auto& [job, writer] : writers_) WriteEnd(writer);
+}
+
 std::string LogStore::PathOf(const JobId& job) const {
   return absl::StrCat(directory_, "/", job.value(), ".log");
 }
@@ -174,10 +179,7 @@ uint64_t LogStore::Append(const JobId& job,
     // A file is full exactly when it has the notice, also after a restart: the line that fills it
     // and the notice are written together.
     if ((*writer)->size + frames.size() >= max_bytes_) {
-      std::string frame;
-      AppendFrame(line, &frame);
-      const size_t bytes = frame.size();
-      dropped += (*writer)->tail.Add(std::move(frame), bytes);
+      dropped += (*writer)->tail.Add(line, kHeaderBytes + line.ByteSizeLong());
       continue;
     }
     AppendFrame(line, &frames);
@@ -205,8 +207,10 @@ void LogStore::WriteEnd(Writer& writer) const {
   if (writer.tail.empty() || had_its_end) return;
   const auto end = writer.tail.Take();
   std::string frames;
-  if (end.given_up > 0) AppendFrame(GapNotice(end.given_up), &frames);
-  for (const std::string& frame : end.lines) frames += frame;
+  if (end.given_up > 0 && !end.lines.empty()) {
+    AppendFrame(GapNotice(end.given_up, end.lines.front()), &frames);
+  }
+  for (const v1::LogLine& line : end.lines) AppendFrame(line, &frames);
   // What cannot be written is dropped, as in Append.
   Write(writer, frames).IgnoreError();
 }

@@ -27,7 +27,7 @@ struct LogPage {
 
 // What the ranks of each job printed, one file a job: 4 bytes of length, little-endian, then a
 // LogLine, and so on. In a file that has reached the limit one line says so; of what comes after, the end is
-// kept in memory and written when the job ends, and the rest is counted and dropped. Log lines are not synced: a power failure may take the last of
+// kept in memory and written when the job ends or this is destroyed, and the rest is counted and dropped. Log lines are not synced: a power failure may take the last of
 // them, never older ones.
 //
 // Thread-safe.
@@ -42,6 +42,8 @@ class LogStore {
   //   Internal  it cannot be made.
   static absl::StatusOr<std::unique_ptr<LogStore>> Open(const std::string& directory,
                                                         uint64_t max_bytes = kDefaultMaxBytes);
+
+  ~LogStore();
 
   // Appends the lines in one write, and returns how many of them were dropped because the file is
   // full or the disk is: a job never fails for its logs.
@@ -62,14 +64,15 @@ class LogStore {
   struct Writer {
     FileDescriptor file;
     uint64_t size = 0;
-    // Frames that came after the file was full.
-    Tail<std::string> tail{kTailBytes};
+    // What came after the file was full.
+    Tail<v1::LogLine> tail{kTailBytes};
   };
 
   LogStore(std::string directory, uint64_t max_bytes);
 
   std::string PathOf(const JobId& job) const;
   static absl::Status Write(Writer& writer, absl::string_view frames);
+  // Of lines beyond the limit.
   void WriteEnd(Writer& writer) const;
   absl::StatusOr<Writer*> WriterOf(const JobId& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

@@ -88,13 +88,14 @@ TEST_F(LogStoreTest, Read_LineLongerThanAPage_GivesItWhole) {
 
 TEST_F(LogStoreTest, Append_FileIsFull_HasOneNoticeAndTheEndWhenItIsClosed) {
   auto logs = Open(/*max_bytes=*/100);
-  EXPECT_EQ(logs->Append(kJob, MakeLines({std::string(120, 'x'), "lost with a crash"})), 0u);
+  EXPECT_EQ(logs->Append(kJob, MakeLines({std::string(120, 'x'), "before"})), 0u);
   EXPECT_THAT(ReadAll(*logs), ElementsAre(std::string(120, 'x'), HasSubstr("limit")));
+  logs.reset();
   logs = Open(/*max_bytes=*/100);
   EXPECT_EQ(logs->Append(kJob, MakeLines({"after", "a restart"})), 0u);
   logs->Close(kJob);
-  EXPECT_THAT(ReadAll(*logs),
-              ElementsAre(std::string(120, 'x'), HasSubstr("limit"), "after", "a restart"));
+  EXPECT_THAT(ReadAll(*logs), ElementsAre(std::string(120, 'x'), HasSubstr("limit"), "before",
+                                          "after", "a restart"));
 }
 
 TEST_F(LogStoreTest, Close_MoreThanTheEndThatIsKept_SaysHowManyLinesAreMissing) {

@@ -14,8 +14,9 @@ namespace tandem::agent {
 namespace {
 
 constexpr size_t kRememberedJobs = 1024;
-// A killed process that the kernel holds back longer, in a driver perhaps, is not waited for.
-constexpr absl::Duration kKillPatience = absl::Milliseconds(500);
+// A killed process that the kernel holds back longer, in a driver perhaps, is not waited for. What clears up behind a
+// command takes its time too.
+constexpr absl::Duration kKillPatience = absl::Seconds(3);
 // For telling the coordinator the last exits.
 constexpr absl::Duration kClosePatience = absl::Milliseconds(500);
 

@@ -188,8 +188,8 @@ TEST_F(AgentTest, Rank_KilledBySignal_IsReportedWithItsPosition) {
   EXPECT_EQ(exited.exit_code(), 0);
   EXPECT_EQ(exited.step(), 7U);
   EXPECT_EQ(exited.phase(), v1::PHASE_BACKWARD);
-  ASSERT_THAT(exited.last_lines(), SizeIs(20));
-  EXPECT_EQ(exited.last_lines(19), "stderr 29");
+  ASSERT_THAT(exited.last_lines(), SizeIs(40));
+  EXPECT_EQ(exited.last_lines(39), "stderr 49");
 }
 
 TEST_F(AgentTest, Rank_ReportsAFailure_IsRelayedAndKept) {

@@ -34,6 +34,7 @@ void AddDuration(CLI::App* app, const std::string& name, absl::Duration* value,
 void Declare(CLI::App* app, Flags* flags) {
   app->add_option("--coordinator", flags->coordinator, "Address of tandemd.")
       ->type_name("HOST:PORT")
+      ->envname("TANDEM_COORDINATOR")
       ->capture_default_str();
   app->add_option("--slots", flags->slots, "Devices to offer: cpu:N is N of them, one rank each.")
       ->type_name("cpu:N")

@@ -7,10 +7,10 @@
 namespace tandem::agent {
 
 // The end of what a trainer printed, small enough to be kept with its job: the newest lines, at
-// most 20 of them and 8 KiB together. Of a line longer than 1 KiB, its beginning.
+// most 40 of them and 8 KiB together. Of a line longer than 1 KiB, its beginning.
 class LastLines {
  public:
-  static constexpr size_t kMaxLines = 20;
+  static constexpr size_t kMaxLines = 40;
   static constexpr size_t kMaxLineBytes = size_t{1} << 10;
   static constexpr size_t kMaxBytes = size_t{8} << 10;
 

@@ -9,12 +9,12 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::SizeIs;
 
-TEST(LastLines, MoreThanTwenty_KeepsTheNewest) {
+TEST(LastLines, MoreThanForty_KeepsTheNewest) {
   LastLines last;
-  for (int i = 0; i < 30; ++i) last.Add(std::to_string(i));
-  ASSERT_THAT(last.lines(), SizeIs(20));
+  for (int i = 0; i < 50; ++i) last.Add(std::to_string(i));
+  ASSERT_THAT(last.lines(), SizeIs(40));
   EXPECT_EQ(last.lines().front(), "10");
-  EXPECT_EQ(last.lines().back(), "29");
+  EXPECT_EQ(last.lines().back(), "49");
 }
 
 TEST(LastLines, LongLine_IsCutBetweenCharacters) {

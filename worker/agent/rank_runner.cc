@@ -144,12 +144,20 @@ void RankRunner::Stop(bool print_stacks) {
   // One that had ended by itself before it was told to keeps its own exit: it may be the first
   // cause.
   if (process_->HasEnded()) return;
+  if (ProgramHasFailed()) return Terminate();
   const bool again = std::exchange(aborted_, true);
   if (stacks_timer_.active()) return;
   if (!print_stacks || again) return Terminate();
   const auto stat = ReadProcessStat(process_->pid());
   AskForStacks(process_->pid(), stat.has_value() && stat->state == v1::PROCESS_STATE_STOPPED);
   TerminateAfterStacks(absl::ZeroDuration());
+}
+
+bool RankRunner::ProgramHasFailed() const {
+  const pid_t program = page_.process();
+  if (page_.has_failed() || program == 0) return page_.has_failed();
+  const auto stat = ReadProcessStat(program);
+  return !stat.has_value() || stat->is_exiting;
 }
 
 void RankRunner::TerminateAfterStacks(absl::Duration waited) {

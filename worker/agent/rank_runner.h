@@ -74,6 +74,8 @@ class RankRunner {
   // Stops it; `why` becomes the rank's failure, unless it has one already.
   void Fail(v1::CauseCode code, const std::string& why);
   void Terminate() { process_->Terminate(grace_); }
+  // Of a command: by itself, though its rank's own process is still clearing up.
+  bool ProgramHasFailed() const;
   // Waits until the stacks are there, or it is too late for them.
   void TerminateAfterStacks(absl::Duration waited);
 

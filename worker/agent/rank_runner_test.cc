@@ -93,6 +93,14 @@ TEST_F(RankRunnerTest, Stop_Command_HasItsOwnStandInAndItsOwnGrace) {
   EXPECT_TRUE(exited_.aborted());
 }
 
+TEST_F(RankRunnerTest, Stop_ProgramHasFailedAndIsClearedAway_KeepsItsOwnCause) {
+  Start("fail-slowly");
+  on_prepared_ = [this](pid_t) { runner_->Stop(false); };
+  loop_->Run();
+  EXPECT_EQ(exited_.exit_code(), 3);
+  EXPECT_FALSE(exited_.aborted());
+}
+
 TEST_F(RankRunnerTest, Stop_TrainerRuns_IsAbortedWithoutAFailure) {
   Start("hang");
   on_prepared_ = [this](pid_t) { runner_->Stop(false); };

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -40,7 +41,8 @@ void PrintHeader(const v1::Prepare& prepare, const v1::Start& start, std::ostrea
        absl::StrFormat("%d of %d, local rank %d of %d, worker %d of %d", prepare.rank(),
                        prepare.world_size(), prepare.local_rank(), prepare.local_world_size(),
                        prepare.group_rank(), prepare.group_world_size()));
-  line("program", absl::StrJoin(command.argv(), " "));
+  // On one line, whatever there is in it.
+  line("program", absl::Utf8SafeCEscape(absl::StrJoin(command.argv(), " ")));
   line("folder", command.working_dir());
   line("variables", NamesOf(command));
   line("device", prepare.slot());

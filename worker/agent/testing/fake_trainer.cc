@@ -95,7 +95,7 @@ int Fail(Trainer& trainer) {
 
 int Die(Trainer& trainer) {
   trainer.page.Set({.step = 7, .phase = v1::PHASE_BACKWARD});
-  for (int i = 0; i < 30; ++i) std::cerr << "stderr " << i << "\n";
+  for (int i = 0; i < 50; ++i) std::cerr << "stderr " << i << "\n";
   raise(SIGKILL);
   return 0;
 }
@@ -151,6 +151,19 @@ int PrintStacksAndHang(Trainer& trainer) {
     std::cerr << "frame of a stack\n" << kEndOfStacks << std::endl;
   });
   return HangReady(trainer);
+}
+
+// As a command whose program has died, and left something that takes its time to go.
+int FailSlowly(Trainer& trainer) {
+  sigset_t stop;
+  sigemptyset(&stop);
+  sigaddset(&stop, SIGTERM);
+  sigprocmask(SIG_BLOCK, &stop, nullptr);
+  trainer.page.NoteFailure();
+  trainer.SendPrepared();
+  int received = 0;
+  sigwait(&stop, &received);
+  return 3;
 }
 
 int Flood(Trainer&) {
@@ -226,6 +239,7 @@ const std::map<std::string, std::function<int(Trainer&)>> kBehaviours = {
     {"fail-and-crash-on-term", FailAndCrash},
     {"pause", PauseWhenTold},
     {"stacks", PrintStacksAndHang},
+    {"fail-slowly", FailSlowly},
     {"flood", Flood},
     {"odd-lines", PrintOddLines},
     {"close-channel", CloseChannel},
