@@ -44,6 +44,8 @@ void ReportCollector::OnMessage(uint64_t id, const v1::ToRankZero& message) {
 void ReportCollector::OnHello(uint64_t id, const v1::ReportHello& hello) {
   const bool is_ours = hello.job_id() == self_.job_id() && hello.attempt() == self_.attempt() &&
                        running_.contains(hello.rank()) && !connected_.contains(hello.rank());
+  // A rank that says hello twice is out of its mind: its reports are no more, as if it had ended.
+  if (peers_[id].rank.has_value()) return OnClosed(id);
   if (!is_ours) return Drop(id);
   connected_.insert(hello.rank());
   peers_[id].rank = hello.rank();
@@ -60,6 +62,7 @@ void ReportCollector::OnClosed(uint64_t id) {
 }
 
 void ReportCollector::Drop(uint64_t id) {
+  peers_[id].channel->HangUp();
   // Not now: its own callback may be running.
   loop_.Post([this, id] { peers_.erase(id); });
 }

@@ -46,6 +46,7 @@ class ReportCollector final : public ReportRoute {
   void OnMessage(uint64_t id, const v1::ToRankZero& message);
   void OnHello(uint64_t id, const v1::ReportHello& hello);
   void OnClosed(uint64_t id);
+  // Once for each.
   void Drop(uint64_t id);
 
   void Add(uint32_t rank, const v1::StepReport& report);

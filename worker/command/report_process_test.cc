@@ -202,6 +202,33 @@ TEST(Reports, Strangers_AreSentAwayAndChangeNothing) {
   EXPECT_THAT(LossesOf(record), ElementsAre("1:1/1"));
 }
 
+// More than any queue between its messages and us takes.
+TEST(Reports, StrangerWithManyEmptyMessages_IsSentAwayAndHoldsUpNothing) {
+  TestTrainer rank(TANDEM_COMMAND,
+                   PrepareFor(Reporting("report(step=1, loss_sum=1, count=1)"), 0, 1));
+  const v1::Prepared prepared = rank.Await().prepared();
+  const FileDescriptor stranger = ConnectTo(prepared.report_port());
+  SendTo(stranger, std::string(size_t{64} << 10, '\0'));
+  rank.Start(prepared.master_port(), prepared.report_port());
+  const RankRecord record = Record(rank);
+  EXPECT_EQ(record.exit_code, 0);
+  EXPECT_THAT(LossesOf(record), ElementsAre("1:1/1"));
+}
+
+TEST(Reports, RankThatSaysHelloTwice_IsNotWaitedFor) {
+  TestTrainer rank(TANDEM_COMMAND,
+                   PrepareFor(Reporting("report(step=1, loss_sum=1, count=1)"), 0, 2));
+  const v1::Prepared prepared = rank.Await().prepared();
+  const FileDescriptor other = ConnectTo(prepared.report_port());
+  SendTo(other, FramesOf("job-1", 1) + FramesOf("job-1", 1));
+  char byte;
+  EXPECT_LE(recv(other.get(), &byte, 1, 0), 0);
+  rank.Start(prepared.master_port(), prepared.report_port());
+  const RankRecord record = Record(rank);
+  EXPECT_EQ(record.exit_code, 0);
+  EXPECT_THAT(LossesOf(record), ElementsAre("1:1001/2"));
+}
+
 TEST(Reports, RankZeroCannotBeReached_JobGoesOn) {
   TestTrainer zero(TANDEM_COMMAND,
                    PrepareFor(Reporting("report(step=1, loss_sum=1, count=1)"), 0, 2));
