@@ -9,6 +9,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "common/clock.h"
 #include "common/file_descriptor.h"
 #include "common/progress_page.h"
 #include "tandem/v1/trainer.pb.h"
@@ -73,7 +75,8 @@ class Launcher {
   void OnStoreEnded(ExitStatus status);
   void OnAgentGone();
   void Fail(v1::CauseCode code, absl::string_view message);
-  // Kills all that is left of the program, then goes on with `then`, or with what a later call says.
+  // Kills all that is left of the program, then goes on with `then`, or with what a later call says. Goes on
+  // as well, and complains, where something does not end.
   void SweepThen(std::function<void()> then);
   void Sweep();
   // Of the program, once nothing of it is left.
@@ -87,6 +90,7 @@ class Launcher {
 
   Context context_;
   EventLoop& loop_;
+  const SystemClock clock_;
   State state_ = State::kWaiting;
   v1::Prepare prepare_;
   bool hosts_store_ = true;
@@ -97,6 +101,7 @@ class Launcher {
   HeldPort master_port_;
   std::optional<LossParser> parser_;
   std::function<void()> after_sweep_;
+  absl::Duration sweep_deadline_;
   std::unique_ptr<FrameChannel<v1::AgentToTrainer>> agent_;
   std::unique_ptr<Signals> signals_;
   std::unique_ptr<ReportRoute> route_;

@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include <iostream>
 #include <string>
 #include <utility>
 
@@ -58,12 +59,21 @@ void Launcher::SweepThen(std::function<void()> then) {
   if (state_ == State::kEnded) return;
   state_ = State::kSweeping;
   after_sweep_ = std::move(then);
-  if (!sweep_timer_.active()) Sweep();
+  if (sweep_timer_.active()) return;
+  sweep_deadline_ = clock_.Now().steady + kSweepPatience;
+  Sweep();
 }
 
 void Launcher::Sweep() {
-  if (!KillDescendants(store_)) return std::exchange(after_sweep_, nullptr)();
-  sweep_timer_ = loop_.After(kSweepPoll, [this] { Sweep(); });
+  const auto left = KillDescendants(store_);
+  if (left.ok() && !left->empty() && clock_.Now().steady < sweep_deadline_) {
+    sweep_timer_ = loop_.After(kSweepPoll, [this] { Sweep(); });
+    return;
+  }
+  if (!left.ok() || !left->empty()) {
+    std::cerr << "tandem-command: " << DescribeLeftBehind(left) << std::endl;
+  }
+  std::exchange(after_sweep_, nullptr)();
 }
 
 void Launcher::Conclude() {
