@@ -80,20 +80,26 @@ void ReportCollector::Add(uint32_t rank, const v1::StepReport& report) {
 void ReportCollector::Advance() {
   const absl::Duration now = clock_.Now().steady;
   sender_.Add(merger_.Take(now));
+  DescribeGivenUp();
   const std::optional<absl::Duration> deadline = merger_.deadline();
   if (!deadline.has_value()) {
     silence_timer_.Reset();
-  } else if (*deadline > now && !silence_timer_.active()) {
-    silence_timer_ = loop_.After(*deadline - now, [this] { GiveUpOnSilent(); });
+  } else if (!silence_timer_.active()) {
+    silence_timer_ = loop_.After(*deadline - now, [this] { Advance(); });
   }
 }
 
-void ReportCollector::GiveUpOnSilent() {
-  std::cerr << "tandem-command: no loss was reported by rank "
-            << absl::StrJoin(merger_.Silent(), ", ") << " within "
-            << absl::FormatDuration(ReportMerger::kPatience)
-            << " of the first one by another rank; the losses are counted without" << std::endl;
-  Advance();
+void ReportCollector::DescribeGivenUp() {
+  if (const std::vector<uint32_t> ranks = merger_.TakeGivenUp(); !ranks.empty()) {
+    std::cerr << "tandem-command: no loss was reported by rank " << absl::StrJoin(ranks, ", ")
+              << " within " << absl::FormatDuration(ReportMerger::kPatience)
+              << " of those of other ranks; the losses are counted without" << std::endl;
+  }
+  if (merger_.has_overflowed() && !std::exchange(complained_about_many_, true)) {
+    std::cerr << "tandem-command: some ranks reported " << ReportMerger::kMaxWaiting
+              << " steps more than others; the first of them are counted as they are (said once)"
+              << std::endl;
+  }
 }
 
 void ReportCollector::Finish(std::function<void()> done) {

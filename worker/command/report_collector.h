@@ -52,7 +52,8 @@ class ReportCollector final : public ReportRoute {
   void Add(uint32_t rank, const v1::StepReport& report);
   // Passes on what is complete.
   void Advance();
-  void GiveUpOnSilent();
+  // Says whose losses are not counted.
+  void DescribeGivenUp();
   void CheckFinished();
 
   EventLoop& loop_;
@@ -65,6 +66,7 @@ class ReportCollector final : public ReportRoute {
   std::map<uint64_t, Peer> peers_;
   // Other ranks: whose program may still run, who has connected ever, of whom was complained.
   std::set<uint32_t> running_, connected_, complained_about_;
+  bool complained_about_many_ = false;
   std::function<void()> done_;
   EventLoop::Registration accept_watch_, silence_timer_, finish_timer_;
 };
