@@ -48,6 +48,8 @@ void Launcher::OnAgentGone() {
 
 void Launcher::Fail(v1::CauseCode code, absl::string_view message) {
   if (std::exchange(has_failed_, true)) return;
+  // The losses until then come before the cause.
+  if (route_) route_->Flush();
   v1::TrainerToAgent failed;
   failed.mutable_failure()->set_code(code);
   failed.mutable_failure()->set_message(std::string(message));
@@ -119,6 +121,7 @@ void Launcher::TellFinished() {
 void Launcher::End(ExitStatus status) {
   state_ = State::kEnded;
   result_ = status;
+  if (route_) route_->Flush();
   agent_->Flush(absl::InfiniteDuration());
   if (store_ != 0) {
     kill(store_, SIGKILL);

@@ -2,6 +2,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -131,6 +132,20 @@ TEST(Reports, ProgramFails_LossesUntilThenAreThere) {
   const RankRecord record = Record(zero);
   EXPECT_EQ(record.exit_code, 4);
   EXPECT_THAT(LossesOf(record), ElementsAre("1:1/1"));
+}
+
+// Rank 0 waits for rank 1, which is never there, when it is told to end.
+TEST(Reports, TerminatedWhileItWaitsForOthers_LossesUntilThenAreThere) {
+  TestTrainer zero(TANDEM_COMMAND, PrepareFor(Reporting(R"(
+for step in (1, 2): report(step=step, loss_sum=step, count=1, combined=True)
+)"),
+                                              0, 2));
+  StartAll({&zero});
+  ASSERT_TRUE(AwaitPhase(zero, v1::PHASE_DONE));
+  zero.Terminate();
+  const RankRecord record = Record(zero);
+  EXPECT_EQ(record.exit_code, -SIGTERM);
+  EXPECT_THAT(LossesOf(record), ElementsAre("1:1/1", "2:2/1"));
 }
 
 TEST(Reports, Pause_ProgramIsAskedToStopAndRankIsPaused) {
