@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <iostream>
 #include <string>
 #include <utility>
@@ -91,18 +92,24 @@ void Launcher::Conclude() {
 }
 
 void Launcher::TellCause() {
-  v1::TrainerToAgent message;
-  if (auto written = program_->WrittenError()) {
-    *message.mutable_failure() = *std::move(written);
-  } else if (found_port_taken_) {
-    message.mutable_failure()->set_code(v1::CAUSE_CODE_PORT_TAKEN);
-    message.mutable_failure()->set_message(absl::StrCat("the program of rank 0 found port ",
-                                                        master_port_.port, " taken by ",
-                                                        DescribePortHolder(master_port_.port)));
-  } else {
-    return;
+  std::optional<v1::RankFailure> failure = program_->WrittenError();
+  if (BindsMasterPort() && SaidPortIsTaken(failure)) {
+    if (!failure.has_value()) failure.emplace();
+    failure->set_code(v1::CAUSE_CODE_PORT_TAKEN);
+    failure->set_message(absl::StrCat("the program of rank 0 found port ", master_port_.port,
+                                      " taken by ", DescribePortHolder(master_port_.port)));
   }
+  if (!failure.has_value()) return;
+  v1::TrainerToAgent message;
+  *message.mutable_failure() = *std::move(failure);
   Send(message);
+}
+
+// The exception that was written is the cause; without one, the last lines tell.
+bool Launcher::SaidPortIsTaken(const std::optional<v1::RankFailure>& written) const {
+  if (!written.has_value()) return port_complaint_.IsAmongLastLines();
+  return SaysPortTaken(written->message()) ||
+         std::any_of(written->last_lines().begin(), written->last_lines().end(), SaysPortTaken);
 }
 
 void Launcher::TellFinished() {
