@@ -5,9 +5,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
+#include <ctime>
+#include <iostream>
 
+#include "common/clock.h"
 #include "common/parent_death.h"
 #include "worker/command/descendants.h"
 #include "worker/command/ending.h"
@@ -22,11 +24,26 @@ sigset_t HandledSignals() {
   return signals;
 }
 
-// Returns when there is no child left, adopted ones included.
+// Returns when there is no child left, adopted ones included, or those that are left do not end.
 void KillRest() {
-  do {
-    KillDescendants(/*spared=*/0);
-  } while (waitpid(-1, nullptr, 0) > 0 || errno == EINTR);
+  sigset_t child_ended;
+  sigemptyset(&child_ended);
+  sigaddset(&child_ended, SIGCHLD);
+  constexpr timespec kPoll{.tv_sec = 0, .tv_nsec = 2'000'000};
+  const SystemClock clock;
+  const absl::Duration deadline = clock.Now().steady + kSweepPatience;
+  while (true) {
+    const auto left = KillDescendants(/*spared=*/0);
+    pid_t reaped = 0;
+    while ((reaped = waitpid(-1, nullptr, WNOHANG)) > 0) {
+    }
+    if (reaped < 0) return;
+    if (clock.Now().steady >= deadline) {
+      std::cerr << "tandem-command: " << DescribeLeftBehind(left) << std::endl;
+      return;
+    }
+    sigtimedwait(&child_ended, nullptr, &kPoll);
+  }
 }
 
 // Whether it was among the children that have ended.

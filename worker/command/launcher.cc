@@ -7,8 +7,6 @@
 #include <iostream>
 #include <utility>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/print_stacks.h"
 #include "worker/command/ending.h"
@@ -124,8 +122,8 @@ absl::Status Launcher::StartProgram(const v1::Start& start) {
   listeners.on_report = [this](const v1::StepReport& report) { OnReport(report); };
   if (parser_) listeners.on_stdout_line = [this](const std::string& l) { OnStdoutLine(l); };
   Program::Place place{.group = context_.group};
-  if (prepare_.rank() == 0 && !hosts_store_) {
-    listeners.on_stderr_line = [this](const std::string& line) { OnStderrLine(line); };
+  if (BindsMasterPort()) {
+    listeners.on_stderr_line = [this](const std::string& line) { port_complaint_.Add(line); };
     place.held_until_exec = std::move(master_port_.socket);
   }
   auto program = Program::Start(&loop_, prepare_, start, std::move(listeners), std::move(place));
@@ -191,11 +189,6 @@ void Launcher::OnStdoutLine(const std::string& line) {
   } else if (report->has_value()) {
     OnReport(**report);
   }
-}
-
-void Launcher::OnStderrLine(const std::string& line) {
-  const std::string lower_case = absl::AsciiStrToLower(line);
-  if (absl::StrContains(lower_case, "address already in use")) found_port_taken_ = true;
 }
 
 void Launcher::Send(const v1::TrainerToAgent& message) {

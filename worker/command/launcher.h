@@ -9,11 +9,14 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "common/clock.h"
 #include "common/file_descriptor.h"
 #include "common/progress_page.h"
 #include "tandem/v1/trainer.pb.h"
 #include "worker/command/held_port.h"
 #include "worker/command/loss_parser.h"
+#include "worker/command/port_complaint.h"
 #include "worker/command/program.h"
 #include "worker/command/report_route.h"
 #include "worker/command/signals.h"
@@ -67,36 +70,42 @@ class Launcher {
 
   void OnReport(const v1::StepReport& report);
   void OnStdoutLine(const std::string& line);
-  void OnStderrLine(const std::string& line);
 
   void OnProgramEnded(ExitStatus status);
   void OnStoreEnded(ExitStatus status);
   void OnAgentGone();
   void Fail(v1::CauseCode code, absl::string_view message);
-  // Kills all that is left of the program, then goes on with `then`, or with what a later call says.
+  // Kills all that is left of the program, then goes on with `then`, or with what a later call says. Goes on
+  // as well, and complains, where something does not end.
   void SweepThen(std::function<void()> then);
   void Sweep();
   // Of the program, once nothing of it is left.
   void Conclude();
   void TellCause();
+  bool SaidPortIsTaken(const std::optional<v1::RankFailure>& written) const;
   void TellFinished();
   void End(ExitStatus status);
   void Send(const v1::TrainerToAgent& message);
 
   v1::ReportHello Self() const;
+  // Whether the program takes the port on which the ranks meet itself.
+  bool BindsMasterPort() const { return prepare_.rank() == 0 && !hosts_store_; }
 
   Context context_;
   EventLoop& loop_;
+  const SystemClock clock_;
   State state_ = State::kWaiting;
   v1::Prepare prepare_;
   bool hosts_store_ = true;
-  bool pause_wanted_ = false, has_failed_ = false, found_port_taken_ = false;
+  bool pause_wanted_ = false, has_failed_ = false;
   uint64_t last_step_ = 0;
   ExitStatus program_status_, result_;
   pid_t store_ = 0;
   HeldPort master_port_;
+  PortComplaint port_complaint_;
   std::optional<LossParser> parser_;
   std::function<void()> after_sweep_;
+  absl::Duration sweep_deadline_;
   std::unique_ptr<FrameChannel<v1::AgentToTrainer>> agent_;
   std::unique_ptr<Signals> signals_;
   std::unique_ptr<ReportRoute> route_;

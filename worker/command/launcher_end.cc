@@ -2,6 +2,8 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include <algorithm>
+#include <iostream>
 #include <string>
 #include <utility>
 
@@ -48,6 +50,8 @@ void Launcher::OnAgentGone() {
 
 void Launcher::Fail(v1::CauseCode code, absl::string_view message) {
   if (std::exchange(has_failed_, true)) return;
+  // The losses until then come before the cause.
+  if (route_) route_->Flush();
   v1::TrainerToAgent failed;
   failed.mutable_failure()->set_code(code);
   failed.mutable_failure()->set_message(std::string(message));
@@ -59,12 +63,21 @@ void Launcher::SweepThen(std::function<void()> then) {
   if (state_ == State::kEnded) return;
   state_ = State::kSweeping;
   after_sweep_ = std::move(then);
-  if (!sweep_timer_.active()) Sweep();
+  if (sweep_timer_.active()) return;
+  sweep_deadline_ = clock_.Now().steady + kSweepPatience;
+  Sweep();
 }
 
 void Launcher::Sweep() {
-  if (!KillDescendants(store_)) return std::exchange(after_sweep_, nullptr)();
-  sweep_timer_ = loop_.After(kSweepPoll, [this] { Sweep(); });
+  const auto left = KillDescendants(store_);
+  if (left.ok() && !left->empty() && clock_.Now().steady < sweep_deadline_) {
+    sweep_timer_ = loop_.After(kSweepPoll, [this] { Sweep(); });
+    return;
+  }
+  if (!left.ok() || !left->empty()) {
+    std::cerr << "tandem-command: " << DescribeLeftBehind(left) << std::endl;
+  }
+  std::exchange(after_sweep_, nullptr)();
 }
 
 void Launcher::Conclude() {
@@ -80,18 +93,24 @@ void Launcher::Conclude() {
 }
 
 void Launcher::TellCause() {
-  v1::TrainerToAgent message;
-  if (auto written = program_->WrittenError()) {
-    *message.mutable_failure() = *std::move(written);
-  } else if (found_port_taken_) {
-    message.mutable_failure()->set_code(v1::CAUSE_CODE_PORT_TAKEN);
-    message.mutable_failure()->set_message(absl::StrCat("the program of rank 0 found port ",
-                                                        master_port_.port, " taken by ",
-                                                        DescribePortHolder(master_port_.port)));
-  } else {
-    return;
+  std::optional<v1::RankFailure> failure = program_->WrittenError();
+  if (BindsMasterPort() && SaidPortIsTaken(failure)) {
+    if (!failure.has_value()) failure.emplace();
+    failure->set_code(v1::CAUSE_CODE_PORT_TAKEN);
+    failure->set_message(absl::StrCat("the program of rank 0 found port ", master_port_.port,
+                                      " taken by ", DescribePortHolder(master_port_.port)));
   }
+  if (!failure.has_value()) return;
+  v1::TrainerToAgent message;
+  *message.mutable_failure() = *std::move(failure);
   Send(message);
+}
+
+// The exception that was written is the cause; without one, the last lines tell.
+bool Launcher::SaidPortIsTaken(const std::optional<v1::RankFailure>& written) const {
+  if (!written.has_value()) return port_complaint_.IsAmongLastLines();
+  return SaysPortTaken(written->message()) ||
+         std::any_of(written->last_lines().begin(), written->last_lines().end(), SaysPortTaken);
 }
 
 void Launcher::TellFinished() {
@@ -110,6 +129,7 @@ void Launcher::TellFinished() {
 void Launcher::End(ExitStatus status) {
   state_ = State::kEnded;
   result_ = status;
+  if (route_) route_->Flush();
   agent_->Flush(absl::InfiniteDuration());
   if (store_ != 0) {
     kill(store_, SIGKILL);

@@ -13,6 +13,7 @@
 namespace tandem::command {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr char kLoopback[] = "127.0.0.1";
@@ -62,6 +63,45 @@ bind()
   EXPECT_THAT(record.failure->message(),
               HasSubstr(absl::StrCat("port ", prepared.master_port(), " taken by pid ", getpid())));
   EXPECT_THAT(record.output, HasSubstr("OSError"));
+}
+
+// As torchelastic's `record` does with an exception.
+constexpr char kRecording[] = R"(
+import json
+print("runs", flush=True)
+while not os.path.exists(os.environ["GATE"]): time.sleep(0.001)
+try: bind()
+except OSError as error:
+    with open(os.environ["TORCHELASTIC_ERROR_FILE"], "w") as file:
+        json.dump({"message": {"message": f"OSError: {error}", "extraInfo": {"py_callstack": "a stack"}}}, file)
+    sys.exit(1)
+)";
+
+TEST(MasterPort, StoreNoneAndTheProgramRecordsItsException_IsPortTakenAllTheSame) {
+  const TemporaryFolder folder = *TemporaryFolder::Create("clash");
+  v1::JobSpec spec = Binding(kRecording);
+  spec.mutable_command()->add_env(absl::StrCat("GATE=", folder.File("gate")));
+  TestTrainer rank(TANDEM_COMMAND, PrepareFor(spec, 0, 1));
+  const v1::Prepared prepared = StartAll({&rank});
+  ASSERT_TRUE(AwaitOutput(rank, "runs\n"));
+  const auto taken = ListenOn(kLoopback, static_cast<uint16_t>(prepared.master_port()));
+  ASSERT_TRUE(taken.ok());
+  MakeFile(folder.File("gate"));
+  const RankRecord record = Record(rank);
+  ASSERT_TRUE(record.failure.has_value());
+  EXPECT_EQ(record.failure->code(), v1::CAUSE_CODE_PORT_TAKEN);
+  EXPECT_THAT(record.failure->message(), HasSubstr(absl::StrCat("taken by pid ", getpid())));
+  EXPECT_THAT(record.failure->last_lines(), ElementsAre("a stack"));
+}
+
+TEST(MasterPort, StoreNoneAndTheProgramGotOverATakenPort_FailsOfSomethingElse) {
+  const RankRecord record = RunOne(Binding(R"(
+print("Address already in use, trying the next one", file=sys.stderr)
+for line in range(100): print("step", line, file=sys.stderr)
+sys.exit(3)
+)"));
+  EXPECT_EQ(record.exit_code, 3);
+  EXPECT_FALSE(record.failure.has_value());
 }
 
 TEST(MasterPort, PinnedAndTaken_IsPortTakenAndNamesWho) {

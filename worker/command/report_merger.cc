@@ -42,10 +42,13 @@ absl::Status ReportMerger::Add(uint32_t rank, const v1::StepReport& report, absl
                                                    "; each step is reported once, in order"));
   }
   state.last_step = step;
-  if (!first_report_.has_value()) first_report_ = now;
+  state.last_report = now;
   // Programs that know the loss over all ranks may report it from each of them.
   if (report.combined()) combined_ = std::max(combined_, step);
-  if (step > taken_) waiting_[step][rank] = report;
+  if (step > taken_) {
+    state.is_given_up = false;
+    waiting_.try_emplace(step, Step{.first_report = now}).first->second.reports[rank] = report;
+  }
   if (step > taken_ || step <= combined_) return absl::OkStatus();
   return absl::OutOfRangeError(absl::StrCat("rank ", rank, " reported step ", step,
                                             " when it was counted without this rank"));
@@ -53,34 +56,63 @@ absl::Status ReportMerger::Add(uint32_t rank, const v1::StepReport& report, absl
 
 std::vector<v1::StepSample> ReportMerger::Take(absl::Duration now) {
   std::vector<v1::StepSample> samples;
-  while (!waiting_.empty() && IsComplete(waiting_.begin()->first, now)) {
-    const auto first = waiting_.begin();
-    taken_ = first->first;
-    samples.push_back(SampleOf(taken_, first->second));
-    waiting_.erase(first);
-  }
+  do {
+    TakeComplete(&samples);
+  } while (GiveUp(now));
   return samples;
 }
 
-bool ReportMerger::IsComplete(uint64_t step, absl::Duration now) const {
-  if (step <= combined_) return true;
-  const bool out_of_patience = first_report_.has_value() && now >= *first_report_ + kPatience;
-  return std::all_of(ranks_.begin(), ranks_.end(), [&](const RankState& rank) {
-    return rank.has_ended || rank.last_step >= step || (rank.last_step == 0 && out_of_patience);
-  });
+void ReportMerger::TakeComplete(std::vector<v1::StepSample>* samples) {
+  while (!waiting_.empty()) {
+    const auto first = waiting_.begin();
+    const bool is_complete = IsComplete(first->first);
+    if (!is_complete && waiting_.size() <= kMaxWaiting) return;
+    if (!is_complete) has_overflowed_ = true;
+    taken_ = first->first;
+    samples->push_back(SampleOf(taken_, first->second.reports));
+    waiting_.erase(first);
+  }
+}
+
+bool ReportMerger::IsComplete(uint64_t step) const {
+  return step <= combined_ ||
+         std::all_of(ranks_.begin(), ranks_.end(), [step](const RankState& rank) {
+           return rank.has_ended || rank.is_given_up || rank.last_step >= step;
+         });
+}
+
+std::optional<absl::Duration> ReportMerger::GivenUpAt(const RankState& rank) const {
+  if (rank.has_ended || rank.is_given_up) return std::nullopt;
+  const auto missing = waiting_.upper_bound(std::max(rank.last_step, combined_));
+  if (missing == waiting_.end()) return std::nullopt;
+  // Counted in reports: a program may report one step in many.
+  if (rank.last_step > 0) {
+    auto ahead = missing;
+    for (size_t i = 1; i < kFarAhead; ++i) {
+      if (++ahead == waiting_.end()) return std::nullopt;
+    }
+  }
+  return std::max(rank.last_report, missing->second.first_report) + kPatience;
+}
+
+bool ReportMerger::GiveUp(absl::Duration now) {
+  const size_t before = given_up_.size();
+  for (uint32_t rank = 0; rank < ranks_.size(); ++rank) {
+    const std::optional<absl::Duration> at = GivenUpAt(ranks_[rank]);
+    if (!at.has_value() || now < *at) continue;
+    ranks_[rank].is_given_up = true;
+    given_up_.push_back(rank);
+  }
+  return given_up_.size() > before;
 }
 
 std::optional<absl::Duration> ReportMerger::deadline() const {
-  if (!first_report_.has_value() || combined_ > 0 || Silent().empty()) return std::nullopt;
-  return *first_report_ + kPatience;
-}
-
-std::vector<uint32_t> ReportMerger::Silent() const {
-  std::vector<uint32_t> silent;
-  for (uint32_t rank = 0; rank < ranks_.size(); ++rank) {
-    if (!ranks_[rank].has_ended && ranks_[rank].last_step == 0) silent.push_back(rank);
+  std::optional<absl::Duration> first;
+  for (const RankState& rank : ranks_) {
+    const std::optional<absl::Duration> at = GivenUpAt(rank);
+    if (at.has_value()) first = std::min(first.value_or(*at), *at);
   }
-  return silent;
+  return first;
 }
 
 }  // namespace tandem::command

@@ -9,6 +9,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 constexpr absl::Duration kStart = absl::Seconds(100);
 
@@ -99,7 +100,7 @@ TEST_F(ReportMergerTest, RankThatNeverReports_IsWaitedForOnlyForAWhile) {
   EXPECT_THAT(Take(), IsEmpty());
   now_ = *merger_.deadline();
   EXPECT_THAT(Take(), ElementsAre("1:2/2"));
-  EXPECT_THAT(merger_.Silent(), ElementsAre(2));
+  EXPECT_THAT(merger_.TakeGivenUp(), ElementsAre(2));
   // And then no more.
   ASSERT_TRUE(Add(0, Report(2, 1, 1)).ok());
   ASSERT_TRUE(Add(1, Report(2, 1, 1)).ok());
@@ -117,6 +118,83 @@ TEST_F(ReportMergerTest, SilentRankThatBeginsLate_CountsFromThenOn) {
   EXPECT_THAT(Take(), IsEmpty());
   ASSERT_TRUE(Add(1, Report(2, 1, 1)).ok());
   EXPECT_THAT(Take(), ElementsAre("2:3/3"));
+}
+
+// A checkpoint, an evaluation: the others cannot go on without it for long.
+TEST_F(ReportMergerTest, RankThatIsSlowInOneStep_IsWaitedForHoweverLong) {
+  for (uint32_t rank = 0; rank < 3; ++rank) ASSERT_TRUE(Add(rank, Report(1000, 1, 1)).ok());
+  EXPECT_THAT(Take(), ElementsAre("1000:3/3"));
+  for (const uint64_t step : {2000, 3000}) {
+    ASSERT_TRUE(Add(0, Report(step, 1, 1)).ok());
+    ASSERT_TRUE(Add(1, Report(step, 1, 1)).ok());
+  }
+  EXPECT_EQ(merger_.deadline(), std::nullopt);
+  now_ += absl::Hours(1);
+  EXPECT_THAT(Take(), IsEmpty());
+  ASSERT_TRUE(Add(2, Report(2000, 1, 1)).ok());
+  EXPECT_THAT(Take(), ElementsAre("2000:3/3"));
+}
+
+class RankThatStopsReporting : public ReportMergerTest {
+ protected:
+  // All report step 1; the others, an hour later, as many more as make them far ahead.
+  void SetUp() override {
+    for (uint32_t rank = 0; rank < 3; ++rank) ASSERT_TRUE(Add(rank, Report(1, 1, 1)).ok());
+    EXPECT_THAT(Take(), ElementsAre("1:3/3"));
+    now_ += absl::Hours(1);
+    for (uint64_t step = 2; step <= kLast; ++step) AddOfOthers(step);
+  }
+  void AddOfOthers(uint64_t step) {
+    ASSERT_TRUE(Add(0, Report(step, 1, 1)).ok());
+    ASSERT_TRUE(Add(1, Report(step, 1, 1)).ok());
+  }
+
+  static constexpr uint64_t kLast = 1 + ReportMerger::kFarAhead;
+};
+
+TEST_F(RankThatStopsReporting, OthersAreFarAhead_IsGivenUpOnWhenPatienceEnds) {
+  EXPECT_THAT(Take(), IsEmpty());
+  EXPECT_EQ(merger_.deadline(), now_ + ReportMerger::kPatience);
+  now_ = *merger_.deadline();
+  EXPECT_THAT(Take(), SizeIs(ReportMerger::kFarAhead));
+  EXPECT_THAT(merger_.TakeGivenUp(), ElementsAre(2));
+  AddOfOthers(kLast + 1);
+  EXPECT_THAT(Take(), ElementsAre("102:2/2"));
+  EXPECT_THAT(merger_.TakeGivenUp(), IsEmpty());
+}
+
+TEST_F(RankThatStopsReporting, GoesOnSlowly_IsWaitedFor) {
+  now_ += ReportMerger::kPatience - absl::Seconds(1);
+  ASSERT_TRUE(Add(2, Report(2, 1, 1)).ok());
+  AddOfOthers(kLast + 1);
+  EXPECT_THAT(Take(), ElementsAre("2:3/3"));
+  EXPECT_EQ(merger_.deadline(), now_ + ReportMerger::kPatience);
+}
+
+TEST_F(RankThatStopsReporting, CatchesUp_IsWaitedForAgain) {
+  now_ = *merger_.deadline();
+  EXPECT_THAT(Take(), SizeIs(ReportMerger::kFarAhead));
+  EXPECT_EQ(Add(2, Report(2, 1, 1)).code(), absl::StatusCode::kOutOfRange);
+  AddOfOthers(kLast + 1);
+  EXPECT_THAT(Take(), SizeIs(1));
+  ASSERT_TRUE(Add(2, Report(kLast + 2, 1, 1)).ok());
+  AddOfOthers(kLast + 2);
+  EXPECT_THAT(Take(), ElementsAre("103:3/3"));
+  AddOfOthers(kLast + 3);
+  EXPECT_THAT(Take(), IsEmpty());
+}
+
+TEST_F(ReportMergerTest, MoreStepsThanMayWait_FirstIsTakenAsItIs) {
+  ASSERT_TRUE(Add(1, Report(1, 1, 1)).ok());
+  ASSERT_TRUE(Add(2, Report(1, 1, 1)).ok());
+  for (uint64_t step = 1; step <= ReportMerger::kMaxWaiting + 1; ++step) {
+    ASSERT_TRUE(Add(0, Report(step, 1, 1)).ok());
+  }
+  EXPECT_THAT(Take(), ElementsAre("1:3/3"));
+  EXPECT_FALSE(merger_.has_overflowed());
+  ASSERT_TRUE(Add(0, Report(ReportMerger::kMaxWaiting + 2, 1, 1)).ok());
+  EXPECT_THAT(Take(), ElementsAre("2:1/1"));
+  EXPECT_TRUE(merger_.has_overflowed());
 }
 
 TEST_F(ReportMergerTest, CombinedReport_CountsAtOnceAndOnce) {

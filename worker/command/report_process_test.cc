@@ -2,6 +2,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -133,6 +134,20 @@ TEST(Reports, ProgramFails_LossesUntilThenAreThere) {
   EXPECT_THAT(LossesOf(record), ElementsAre("1:1/1"));
 }
 
+// Rank 0 waits for rank 1, which is never there, when it is told to end.
+TEST(Reports, TerminatedWhileItWaitsForOthers_LossesUntilThenAreThere) {
+  TestTrainer zero(TANDEM_COMMAND, PrepareFor(Reporting(R"(
+for step in (1, 2): report(step=step, loss_sum=step, count=1, combined=True)
+)"),
+                                              0, 2));
+  StartAll({&zero});
+  ASSERT_TRUE(AwaitPhase(zero, v1::PHASE_DONE));
+  zero.Terminate();
+  const RankRecord record = Record(zero);
+  EXPECT_EQ(record.exit_code, -SIGTERM);
+  EXPECT_THAT(LossesOf(record), ElementsAre("1:1/1", "2:2/1"));
+}
+
 TEST(Reports, Pause_ProgramIsAskedToStopAndRankIsPaused) {
   TestTrainer rank(TANDEM_COMMAND, PrepareFor(Reporting(R"(
 report(step=1, loss_sum=1, count=1)
@@ -200,6 +215,33 @@ TEST(Reports, Strangers_AreSentAwayAndChangeNothing) {
   const RankRecord record = Record(rank);
   EXPECT_EQ(record.exit_code, 0);
   EXPECT_THAT(LossesOf(record), ElementsAre("1:1/1"));
+}
+
+// More than any queue between its messages and us takes.
+TEST(Reports, StrangerWithManyEmptyMessages_IsSentAwayAndHoldsUpNothing) {
+  TestTrainer rank(TANDEM_COMMAND,
+                   PrepareFor(Reporting("report(step=1, loss_sum=1, count=1)"), 0, 1));
+  const v1::Prepared prepared = rank.Await().prepared();
+  const FileDescriptor stranger = ConnectTo(prepared.report_port());
+  SendTo(stranger, std::string(size_t{64} << 10, '\0'));
+  rank.Start(prepared.master_port(), prepared.report_port());
+  const RankRecord record = Record(rank);
+  EXPECT_EQ(record.exit_code, 0);
+  EXPECT_THAT(LossesOf(record), ElementsAre("1:1/1"));
+}
+
+TEST(Reports, RankThatSaysHelloTwice_IsNotWaitedFor) {
+  TestTrainer rank(TANDEM_COMMAND,
+                   PrepareFor(Reporting("report(step=1, loss_sum=1, count=1)"), 0, 2));
+  const v1::Prepared prepared = rank.Await().prepared();
+  const FileDescriptor other = ConnectTo(prepared.report_port());
+  SendTo(other, FramesOf("job-1", 1) + FramesOf("job-1", 1));
+  char byte;
+  EXPECT_LE(recv(other.get(), &byte, 1, 0), 0);
+  rank.Start(prepared.master_port(), prepared.report_port());
+  const RankRecord record = Record(rank);
+  EXPECT_EQ(record.exit_code, 0);
+  EXPECT_THAT(LossesOf(record), ElementsAre("1:1001/2"));
 }
 
 TEST(Reports, RankZeroCannotBeReached_JobGoesOn) {

@@ -1,7 +1,6 @@
 #include "worker/process/event_loop.h"
 
-#include <fcntl.h>
-#include <poll.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,12 +10,6 @@
 #include "absl/status/status.h"
 
 namespace tandem {
-namespace {
-
-// Of a posted task, as it travels.
-constexpr size_t kPointerBytes = sizeof(void*);
-
-}  // namespace
 
 EventLoop::Registration& EventLoop::Registration::operator=(Registration&& other) noexcept {
   if (this != &other) {
@@ -34,35 +27,35 @@ void EventLoop::Registration::Reset() {
 absl::StatusOr<std::unique_ptr<EventLoop>> EventLoop::Create() {
   FileDescriptor epoll(epoll_create1(EPOLL_CLOEXEC));
   if (!epoll.valid()) return absl::ErrnoToStatus(errno, "epoll_create1");
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return absl::ErrnoToStatus(errno, "pipe2");
-  return std::unique_ptr<EventLoop>(
-      new EventLoop(std::move(epoll), FileDescriptor(ends[0]), FileDescriptor(ends[1])));
+  FileDescriptor posted_count(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE));
+  if (!posted_count.valid()) return absl::ErrnoToStatus(errno, "eventfd");
+  return std::unique_ptr<EventLoop>(new EventLoop(std::move(epoll), std::move(posted_count)));
 }
 
-EventLoop::EventLoop(FileDescriptor epoll, FileDescriptor post_read, FileDescriptor post_write)
+EventLoop::EventLoop(FileDescriptor epoll, FileDescriptor posted_count)
     : epoll_(std::move(epoll)),
-      post_read_(std::move(post_read)),
-      post_write_(std::move(post_write)),
-      post_watch_(Watch(post_read_.get(), EPOLLIN, [this](uint32_t) { RunPosted(); })) {}
-
-EventLoop::~EventLoop() {
-  pollfd waiting{post_read_.get(), POLLIN, 0};
-  Task* task = nullptr;
-  while (poll(&waiting, 1, 0) == 1 && read(post_read_.get(), &task, kPointerBytes) > 0) delete task;
-}
+      posted_count_(std::move(posted_count)),
+      post_watch_(Watch(posted_count_.get(), EPOLLIN, [this](uint32_t) { RunPosted(); })) {}
 
 void EventLoop::Post(Task task) {
-  auto* posted = new Task(std::move(task));
-  while (write(post_write_.get(), &posted, kPointerBytes) < 0 && errno == EINTR) {
+  {
+    const absl::MutexLock lock(&posted_mutex_);
+    posted_.push_back(std::move(task));
   }
+  // The count holds more than there can be tasks: this cannot block.
+  eventfd_write(posted_count_.get(), 1);
 }
 
 void EventLoop::RunPosted() {
-  Task* posted = nullptr;
-  if (read(post_read_.get(), &posted, kPointerBytes) != kPointerBytes) return;
-  const std::unique_ptr<Task> task(posted);
-  (*task)();
+  eventfd_t one = 0;
+  if (eventfd_read(posted_count_.get(), &one) != 0) return;
+  Task task;
+  {
+    const absl::MutexLock lock(&posted_mutex_);
+    task = std::move(posted_.front());
+    posted_.pop_front();
+  }
+  task();
 }
 
 EventLoop::Registration EventLoop::Watch(int fd, uint32_t events, FdCallback callback) {

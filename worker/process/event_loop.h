@@ -3,13 +3,16 @@
 #include <sys/epoll.h>
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <set>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "common/clock.h"
 #include "common/file_descriptor.h"
@@ -49,11 +52,9 @@ class EventLoop {
 
   //   Any code of errno  the process is out of descriptors or memory.
   static absl::StatusOr<std::unique_ptr<EventLoop>> Create();
-  // Drops what was posted and not yet run.
-  ~EventLoop();
 
   // Runs `task` on the loop, after those posted before. Any thread. Tasks posted after the loop has
-  // stopped are never run.
+  // stopped are never run. Never waits for the loop, however many are waiting.
   void Post(Task task);
 
   // Calls `callback` whenever one of `events` (EPOLLIN, EPOLLOUT) is there, or the other end has
@@ -77,7 +78,7 @@ class EventLoop {
     Task task;
   };
 
-  EventLoop(FileDescriptor epoll, FileDescriptor post_read, FileDescriptor post_write);
+  EventLoop(FileDescriptor epoll, FileDescriptor posted_count);
 
   void Forget(uint64_t id);
   bool Knows(uint64_t id) const { return watched_.contains(id) || timers_.contains(id); }
@@ -88,9 +89,10 @@ class EventLoop {
 
   const SystemClock clock_;
   const FileDescriptor epoll_;
-  // The queue of posted tasks: each is a pointer in this pipe. Writing one is atomic, and the
-  // kernel orders what happened before the write before what happens after the read.
-  const FileDescriptor post_read_, post_write_;
+  // A semaphore: how many tasks are posted. It wakes the loop, once for each.
+  const FileDescriptor posted_count_;
+  absl::Mutex posted_mutex_;
+  std::deque<Task> posted_ ABSL_GUARDED_BY(posted_mutex_);
   bool stopped_ = false;
   uint64_t last_id_ = 0;
   std::map<uint64_t, Watched> watched_;

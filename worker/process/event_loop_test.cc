@@ -30,6 +30,15 @@ TEST_F(EventLoopTest, Post_FromOtherThread_RunsOnTheLoopInOrder) {
   EXPECT_THAT(ran, ElementsAre(0, 1, 2));
 }
 
+TEST_F(EventLoopTest, Post_MoreThanAnyPipeTakesFromTheLoopItself_AllRun) {
+  constexpr int kTasks = 200'000;
+  int ran = 0;
+  for (int i = 0; i < kTasks; ++i) loop_->Post([&] { ++ran; });
+  loop_->Post([&] { loop_->Stop(); });
+  loop_->Run();
+  EXPECT_EQ(ran, kTasks);
+}
+
 TEST_F(EventLoopTest, After_SeveralTimers_FireByDueTime) {
   std::vector<std::string> fired;
   // All are due when the loop begins, however long this thread was held up between two lines.

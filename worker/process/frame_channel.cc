@@ -29,6 +29,11 @@ absl::Status FrameSocket::Send(const google::protobuf::MessageLite& message) {
   return absl::OkStatus();
 }
 
+void FrameSocket::HangUp() {
+  watch_.Reset();
+  socket_.Reset();
+}
+
 void FrameSocket::Drain() {
   while (ReadSome()) {
   }
@@ -84,8 +89,7 @@ void FrameSocket::WriteSome() {
 }
 
 void FrameSocket::Close(const absl::Status& reason) {
-  watch_.Reset();
-  socket_.Reset();
+  HangUp();
   on_closed_(reason);
 }
 

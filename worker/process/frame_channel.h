@@ -26,6 +26,9 @@ class FrameSocket {
   //   InvalidArgument  longer than a frame may be.
   absl::Status Send(const google::protobuf::MessageLite& message);
 
+  // Ends the conversation: nothing is delivered any more, not even what has arrived, and `on_closed` is not
+  // called.
+  void HangUp();
   // Delivers what the other end had sent, once it is gone.
   void Drain();
   // Blocks until the kernel has taken all that was sent, the other end is gone, or this has lasted for `patience`.
@@ -35,7 +38,8 @@ class FrameSocket {
   // `socket` is made non-blocking; it may still be connecting.
   FrameSocket(EventLoop* loop, FileDescriptor socket, ClosedCallback on_closed);
 
-  // Takes the messages off the front of what has arrived.
+  bool is_open() const { return socket_.valid(); }
+  // Takes the messages off the front of what has arrived, while this is open.
   virtual absl::Status Deliver(std::string* received) = 0;
 
  private:
@@ -59,7 +63,7 @@ class FrameChannel final : public FrameSocket {
  public:
   using MessageCallback = std::function<void(const Incoming&)>;
 
-  // The callbacks must not destroy the channel. After `on_closed` neither is called again.
+  // The callbacks must not destroy the channel; they may hang up. After `on_closed` neither is called again.
   FrameChannel(EventLoop* loop, FileDescriptor socket, MessageCallback on_message,
                ClosedCallback on_closed)
       : FrameSocket(loop, std::move(socket), std::move(on_closed)),
@@ -71,6 +75,7 @@ class FrameChannel final : public FrameSocket {
     absl::StatusOr<bool> taken = TakeFrame(received, &message);
     while (taken.ok() && *taken) {
       on_message_(message);
+      if (!is_open()) return absl::OkStatus();
       taken = TakeFrame(received, &message);
     }
     return taken.status();

@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -30,7 +31,10 @@ class FrameChannelTest : public ::testing::Test {
     other_end_ = std::move(theirs);
     channel_ = std::make_unique<FrameChannel<v1::RankFailure>>(
         loop_.get(), std::move(ours),
-        [this](const v1::RankFailure& failure) { received_.push_back(failure.message()); },
+        [this](const v1::RankFailure& failure) {
+          received_.push_back(failure.message());
+          if (on_message_) on_message_();
+        },
         [this](const absl::Status& reason) {
           closed_ = reason;
           loop_->Stop();
@@ -40,6 +44,7 @@ class FrameChannelTest : public ::testing::Test {
   std::unique_ptr<EventLoop> loop_ = *EventLoop::Create();
   FileDescriptor other_end_;
   std::vector<std::string> received_;
+  std::function<void()> on_message_;
   absl::Status closed_;
   std::unique_ptr<FrameChannel<v1::RankFailure>> channel_;
 };
@@ -61,6 +66,20 @@ TEST_F(FrameChannelTest, OtherEndSendsSomethingElse_IsDataLoss) {
   loop_->Run();
   EXPECT_THAT(received_, IsEmpty());
   EXPECT_EQ(closed_.code(), absl::StatusCode::kDataLoss);
+}
+
+TEST_F(FrameChannelTest, HangUp_InACallback_NothingFollows) {
+  on_message_ = [this] {
+    channel_->HangUp();
+    loop_->Post([this] { loop_->Stop(); });
+  };
+  // Empty messages, then something else.
+  const std::string bytes = std::string(2 * kFrameHeaderBytes, '\0') + std::string(8, '\xFF');
+  ASSERT_EQ(send(other_end_.get(), bytes.data(), bytes.size(), 0),
+            static_cast<ssize_t>(bytes.size()));
+  loop_->Run();
+  EXPECT_THAT(received_, ElementsAre(""));
+  EXPECT_TRUE(closed_.ok());
 }
 
 TEST_F(FrameChannelTest, Flush_NobodyReads_EndsWhenItsPatienceDoes) {
