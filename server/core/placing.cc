@@ -15,7 +15,12 @@ WorkerSlots& Next(std::vector<WorkerSlots>& workers, size_t wanted, bool is_comm
   const auto better = [&](const WorkerSlots& a, const WorkerSlots& b) {
     const bool a_holds = usable(a) >= wanted, b_holds = usable(b) >= wanted;
     if (a_holds != b_holds) return a_holds;
-    return a_holds ? usable(a) < usable(b) : usable(a) > usable(b);
+    // Others leave those workers to commands where that splits nothing.
+    const bool a_spares = is_command || !a.allows_commands;
+    const bool b_spares = is_command || !b.allows_commands;
+    if (a_holds && a_spares != b_spares) return a_spares;
+    if (usable(a) != usable(b)) return a_holds ? usable(a) < usable(b) : usable(a) > usable(b);
+    return a_spares && !b_spares;
   };
   return *std::min_element(workers.begin(), workers.end(), better);
 }

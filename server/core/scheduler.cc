@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "server/core/placing.h"
+#include "server/core/supply.h"
 #include "server/core/victims.h"
 #include "server/core/waiting_reason.h"
 
@@ -19,21 +20,12 @@ namespace {
 class Scheduling {
  public:
   Scheduling(const SchedulerState& state, const SchedulerPolicy& policy, absl::Duration now)
-      : policy_(policy), now_(now), workers_(state.workers) {
+      : policy_(policy), now_(now), workers_(state.workers), supply_(state.workers) {
     std::sort(workers_.begin(), workers_.end(),
               [](const auto& a, const auto& b) { return a.worker < b.worker; });
-    std::set<WorkerName> usable;
-    for (const WorkerSlots& worker : workers_) {
-      usable.insert(worker.worker);
-      free_ += static_cast<uint32_t>(worker.free.size());
-      all_ += worker.total;
-      if (!worker.allows_commands) continue;
-      free_for_commands_ += static_cast<uint32_t>(worker.free.size());
-      all_for_commands_ += worker.total;
-    }
     for (const Demand& demand : state.queue) queue_.push_back(&demand);
     std::sort(queue_.begin(), queue_.end(), ByPrecedence());
-    for (const Holding& holding : state.running) AddRunning(holding, usable);
+    for (const Holding& holding : state.running) AddRunning(holding);
     std::sort(running_.begin(), running_.end(), [](const Running& a, const Running& b) {
       return Precedes(a.holding->precedence, b.holding->precedence);
     });
@@ -57,7 +49,7 @@ class Scheduling {
     const Holding* holding;
     uint32_t held;
     // Of these, the ones that can be used again when it ends.
-    uint32_t returned;
+    SlotCount returned;
   };
   struct Admitted {
     const Demand* demand;
@@ -69,75 +61,97 @@ class Scheduling {
     }
   };
 
-  void AddRunning(const Holding& holding, const std::set<WorkerName>& usable) {
-    Running running{&holding, 0, 0};
-    for (const auto& [worker, slots] : holding.slots) {
+  void AddRunning(const Holding& holding) {
+    Running running{&holding, 0, {}};
+    for (const auto& [name, slots] : holding.slots) {
       running.held += slots;
-      if (usable.contains(worker)) running.returned += slots;
+      const auto worker = std::lower_bound(
+          workers_.begin(), workers_.end(), name,
+          [](const WorkerSlots& one, const WorkerName& other) { return one.worker < other; });
+      if (worker == workers_.end() || worker->worker != name) continue;
+      running.returned.Add({slots, worker->allows_commands ? slots : 0});
     }
     running_.push_back(running);
     victims_.Add(holding, running.returned);
-    if (holding.ending) coming_ += running.returned;
+    if (holding.ending) supply_.Expect(running.returned);
   }
 
-  // Commands first where they can be on some workers only: others can be anywhere.
+  // Commands first where they can be on some workers only: others can be anywhere, but not on what is kept for a
+  // command that waits.
   void Start() {
-    if (all_for_commands_ < all_) {
-      std::stable_partition(admitted_.begin(), admitted_.end(),
-                            [](const Admitted& a) { return a.demand->is_command; });
+    if (supply_.IsMixed()) {
+      const auto others =
+          std::stable_partition(admitted_.begin(), admitted_.end(),
+                                [](const Admitted& a) { return a.demand->is_command; });
+      Place(admitted_.begin(), others);
+      TakeSlots(workers_, supply_.KeptForCommands(), true);
+      return Place(others, admitted_.end());
     }
-    for (const auto& [demand, slots] : admitted_) {
-      schedule_.starts.push_back({demand->job, TakeSlots(workers_, slots, demand->is_command)});
-    }
+    Place(admitted_.begin(), admitted_.end());
   }
 
-  uint32_t AllFor(bool is_command) const { return is_command ? all_for_commands_ : all_; }
-
-  // Neither granted nor kept.
-  uint32_t FreeFor(bool is_command) const {
-    return is_command ? std::min(free_, free_for_commands_) : free_;
+  void Place(std::vector<Admitted>::iterator begin, std::vector<Admitted>::iterator end) {
+    for (; begin != end; ++begin) {
+      const Demand& demand = *begin->demand;
+      schedule_.starts.push_back(
+          {demand.job, TakeSlots(workers_, begin->slots, demand.is_command)});
+    }
   }
 
   void Grant(Admitted& admitted, uint32_t slots) {
     admitted.slots += slots;
-    free_ -= slots;
-    if (admitted.demand->is_command) free_for_commands_ -= slots;
+    supply_.Grant(admitted.demand->is_command, slots);
   }
 
   void Consider(const Demand& demand) {
-    const uint32_t all = AllFor(demand.is_command);
+    const bool is_command = demand.is_command;
+    const uint32_t all = supply_.AllFor(is_command);
     if (demand.min > all) {  // It wants nothing of what there is.
-      schedule_.waits.push_back({demand.job, CannotFit(demand, all, all_)});
+      schedule_.waits.push_back({demand.job, CannotFit(demand, all, supply_.All())});
       return;
     }
     if (demand.not_before > now_) return Wait(demand, RestartsIn(demand.not_before - now_));
-    if (blocker_ != nullptr) return Wait(demand, WaitsFor(*blocker_, demand));
-    if (demand.min > FreeFor(demand.is_command)) return Hold(demand);
-    if (const uint32_t share = ShareOf(demand); IsWorthWaiting(demand, share)) {
+    if (const Demand* blocker = BlockerOf(demand)) return Wait(demand, WaitsFor(*blocker, demand));
+    if (demand.min > supply_.FreeFor(is_command)) return Hold(demand);
+    // What it would get, were it admitted: those before it come first with their wishes too.
+    const uint32_t share = std::max(demand.min, supply_.FreeBesideWishesFor(is_command));
+    if (IsWorthWaiting(demand, share)) {
       Keep(demand, share);
-      owed_ += demand.max - share;
+      supply_.Owe(is_command, demand.max - share);
       return Wait(demand, CouldStart(demand, share));
     }
     Grant(admitted_.emplace_back(Admitted{&demand, 0}), demand.min);
-    wishes_ += demand.max - demand.min;
-  }
-
-  // What it would get, were it admitted: those before it come first with their wishes too.
-  uint32_t ShareOf(const Demand& demand) const {
-    const uint32_t free = FreeFor(demand.is_command);
-    return std::max(demand.min, free - std::min(free, wishes_));
+    supply_.Wish(is_command, demand.max - demand.min);
   }
 
   bool IsWorthWaiting(const Demand& demand, uint32_t share) const {
-    return share < std::min(demand.max, AllFor(demand.is_command)) && !demand.resumes &&
+    return share < std::min(demand.max, supply_.AllFor(demand.is_command)) && !demand.resumes &&
            now_ < demand.queued + policy_.patience;
   }
 
   // From now on these are for nobody else.
   void Keep(const Demand& demand, uint32_t slots) {
-    if (keeper_ == nullptr) keeper_ = &demand;
-    kept_ += slots;
-    free_ -= slots;
+    if (keeper_ == nullptr && slots > 0) keeper_ = &demand;
+    supply_.Keep(demand.is_command, slots);
+  }
+
+  // Some workers are not for it.
+  bool IsConfined(const Demand& demand) const { return demand.is_command && supply_.IsMixed(); }
+
+  const Demand* BlockerOf(const Demand& demand) const {
+    return blocker_ == nullptr && IsConfined(demand) ? confined_blocker_ : blocker_;
+  }
+
+  // Nobody may pass it. One that is confined has nothing of the other workers, and leaves them to others.
+  void Block(const Demand& demand) {
+    if (!IsConfined(demand)) {
+      blocker_ = &demand;
+      return;
+    }
+    confined_blocker_ = &demand;
+    Keep(demand, supply_.FreeFor(true));
+    supply_.LeaveComingToCommands();
+    victims_.SpareCommandWorkers();
   }
 
   // It needs more than is free.
@@ -145,39 +159,45 @@ class Scheduling {
     if (std::optional<std::string> promise = Promise(demand)) {
       return Wait(demand, *std::move(promise));
     }
-    const uint32_t all = AllFor(demand.is_command);
-    const uint32_t free = all < all_ ? FreeFor(true) : free_ + kept_;
+    const uint32_t free = supply_.UngrantedFor(demand.is_command);
     const bool is_kept = keeper_ != nullptr && demand.min <= free;
-    Wait(demand, is_kept ? WaitsFor(*keeper_, demand) : NeedsMore(demand, free, all));
-    if (now_ - demand.queued > policy_.starvation_limit) blocker_ = &demand;
-    if (unpromised_ == nullptr) unpromised_ = &demand;
+    Wait(demand, is_kept ? WaitsFor(*keeper_, demand)
+                         : NeedsMore(demand, free, supply_.AllFor(demand.is_command)));
+    if (now_ - demand.queued > policy_.starvation_limit) Block(demand);
+    const Demand*& unpromised = IsConfined(demand) ? confined_unpromised_ : unpromised_;
+    if (unpromised == nullptr) unpromised = &demand;
   }
 
   // Sees to it that there will be enough for it soon, and says how. What is free is kept for it from now on, else
   // somebody behind it would take it and more attempts would have to make room.
   std::optional<std::string> Promise(const Demand& demand) {
-    // What ends, and who makes room, may be where it cannot be.
-    if (AllFor(demand.is_command) < all_) return std::nullopt;
-    const uint32_t have = free_ + coming_;
+    const bool is_command = demand.is_command;
+    const uint32_t free = supply_.FreeFor(is_command), coming = supply_.ComingFor(is_command);
     Victims::Room room;
-    if (have < demand.min) {
+    if (free + coming < demand.min) {
       if (!may_make_room_) return std::nullopt;
-      room = victims_.Choose(demand, demand.min - have);
-      if (room.slots == 0) return std::nullopt;
+      room = victims_.Choose(demand, demand.min - free - coming);
+      if (room.jobs.empty()) return std::nullopt;
     }
-    std::string reason = NeedsMore(demand, free_ + kept_, all_);
-    if (coming_ > 0) absl::StrAppend(&reason, "; waits for ", FewNames(Ending()), " to end");
-    if (room.slots > 0) absl::StrAppend(&reason, MakeRoom(demand, room));
-    Keep(demand, free_);
-    coming_ = have + room.slots - demand.min;
-    owed_ += demand.max - demand.min;
+    std::string reason =
+        NeedsMore(demand, supply_.UngrantedFor(is_command), supply_.AllFor(is_command));
+    if (coming > 0) {
+      absl::StrAppend(&reason, "; waits for ", FewNames(EndingFor(is_command)), " to end");
+    }
+    if (!room.jobs.empty()) absl::StrAppend(&reason, MakeRoom(demand, room));
+    Keep(demand, free);
+    supply_.Expect(room.slots);
+    supply_.Promise(is_command, demand.min - free);
+    supply_.Owe(is_command, demand.max - demand.min);
     return reason;
   }
 
-  std::vector<JobId> Ending() const {
+  std::vector<JobId> EndingFor(bool is_command) const {
     std::vector<JobId> jobs;
     for (const Running& running : running_) {
-      if (running.holding->ending && running.returned > 0) jobs.push_back(running.holding->job);
+      if (running.holding->ending && running.returned.For(is_command) > 0) {
+        jobs.push_back(running.holding->job);
+      }
     }
     return jobs;
   }
@@ -205,21 +225,19 @@ class Scheduling {
     for (; granted_ < admitted_.size(); ++granted_) {
       Admitted& admitted = admitted_[granted_];
       const bool is_command = admitted.demand->is_command;
-      Grant(admitted, std::min(admitted.demand->max - admitted.slots, FreeFor(is_command)));
+      Grant(admitted, std::min(admitted.demand->max - admitted.slots, supply_.FreeFor(is_command)));
     }
-    wishes_ = 0;
-    const uint32_t paid = std::min(owed_, coming_);
-    coming_ -= paid;
-    owed_ -= paid;
     // What is made free for somebody below would be taken by those above.
-    if (owed_ > 0) may_make_room_ = false;
-    if (blocker_ == nullptr) blocker_ = unpromised_;
+    if (!supply_.Settle()) may_make_room_ = false;
+    for (const Demand* unpromised : {unpromised_, confined_unpromised_}) {
+      if (unpromised != nullptr && BlockerOf(*unpromised) == nullptr) Block(*unpromised);
+    }
   }
 
   // At most one at a time, and only when nothing else moves: what is free can be given once, and what an attempt that
   // ends will take when it comes back is not known.
   void Grow() {
-    if (slots_are_wanted_ || free_ == 0) return;
+    if (slots_are_wanted_ || supply_.FreeFor(false) == 0) return;
     const auto ends = [](const Running& running) { return running.holding->ending; };
     if (std::any_of(running_.begin(), running_.end(), ends)) return;
     const auto grows = [this](const Running& running) { return MayGrow(running); };
@@ -231,7 +249,9 @@ class Scheduling {
   }
 
   uint32_t SizeAfterPause(const Running& running) const {
-    return std::min(running.holding->max, running.returned + FreeFor(running.holding->is_command));
+    const bool is_command = running.holding->is_command;
+    return std::min(running.holding->max,
+                    running.returned.For(is_command) + supply_.FreeFor(is_command));
   }
 
   bool MayGrow(const Running& running) const {
@@ -245,29 +265,17 @@ class Scheduling {
   const SchedulerPolicy& policy_;
   const absl::Duration now_;
   std::vector<WorkerSlots> workers_;
+  Supply supply_;
   std::vector<const Demand*> queue_;
   std::vector<Running> running_;
   Victims victims_;
-  uint32_t all_ = 0, all_for_commands_ = 0;
-
-  // Slots that are free and neither granted nor kept for a waiting job, whoever it is.
-  uint32_t free_ = 0;
-  // On workers that allow commands, and not granted to one.
-  uint32_t free_for_commands_ = 0;
-  uint32_t kept_ = 0;
-  // Those of attempts that end, as far as they are not promised.
-  uint32_t coming_ = 0;
-  // Of this priority: what those who are admitted would like beyond what they need, and what those who wait would
-  // beyond what they are promised.
-  uint32_t wishes_ = 0;
-  uint32_t owed_ = 0;
-
   std::vector<Admitted> admitted_;
   size_t granted_ = 0;
-  // The first for whom something is kept; the first whose wait has no known end; one that nobody may pass.
+  // The first for whom something is kept; the first whose wait has no known end; one that nobody may pass. Of those
+  // that are confined, the same apart: they are in nobody's way on other workers.
   const Demand* keeper_ = nullptr;
-  const Demand* unpromised_ = nullptr;
-  const Demand* blocker_ = nullptr;
+  const Demand *unpromised_ = nullptr, *confined_unpromised_ = nullptr;
+  const Demand *blocker_ = nullptr, *confined_blocker_ = nullptr;
   bool may_make_room_ = true;
   bool slots_are_wanted_ = false;
   Schedule schedule_;

@@ -101,7 +101,7 @@ struct SchedulerState {
 };
 
 // Who starts now, who has to make room, and why the others wait. Where only some workers allow commands, a job with
-// one waits for a place there without anybody making room for it.
+// one has room made there, and keeps nobody from the other workers.
 Schedule ScheduleJobs(const SchedulerState& state, const SchedulerPolicy& policy,
                       absl::Duration now);
 

@@ -22,8 +22,8 @@ WorkerSlots Host(const std::string& name, uint32_t free, uint32_t busy = 0) {
   return slots;
 }
 
-WorkerSlots HostWithoutCommands(const std::string& name, uint32_t free) {
-  WorkerSlots slots = Host(name, free);
+WorkerSlots HostWithoutCommands(const std::string& name, uint32_t free, uint32_t busy = 0) {
+  WorkerSlots slots = Host(name, free, busy);
   slots.allows_commands = false;
   return slots;
 }
@@ -402,6 +402,85 @@ TEST(Scheduler, FreeSlotsWhereCommandsAreNotAllowed_AreNotKeptForOne) {
            Queue().Wants("command", 2).WithCommand().Wants("plain", 2), {Runs("r", 1, 2)});
   EXPECT_THAT(Started(schedule), ElementsAre("plain/2"));
   EXPECT_THAT(Paused(schedule), IsEmpty());
+}
+
+// It hopes for a fourth, and the next one has no claim to what it hopes with.
+TEST(MixedCluster, SlotsKeptForACommand_AreNotTakenByTheNext) {
+  const std::vector<WorkerSlots> workers = {Host("a", 3, 1), HostWithoutCommands("b", 4)};
+  Queue queue = Queue().Wants("first", 2, 4).WithCommand().Wants("second", 3).WithCommand();
+  const Schedule schedule = Plan(workers, queue);
+  EXPECT_THAT(Started(schedule), IsEmpty());
+  EXPECT_EQ(schedule.waits.at(1).reason, "waits for first, which was submitted earlier");
+}
+
+TEST(MixedCluster, SlotsKeptForACommand_AreNotTakenByATightFit) {
+  const Schedule schedule = Plan({Host("a", 3, 1), HostWithoutCommands("b", 4)},
+                                 Queue().Wants("c", 2, 4).WithCommand().Wants("plain", 3));
+  ASSERT_THAT(Started(schedule), ElementsAre("plain/3"));
+  EXPECT_THAT(WorkersOf(schedule.starts[0]), ElementsAre("b", "b", "b"));
+}
+
+Holding Endless(const std::string& job, uint32_t slots) {
+  Holding holding = Runs(job, 1, slots);
+  holding.can_pause = false;
+  return holding;
+}
+
+TEST(MixedCluster, CommandOfHigherPriorityWaits_OthersStartWhereItMayNotBe) {
+  const Queue queue = Queue()
+                          .Wants("command", 2)
+                          .WithCommand()
+                          .WithPriority(1)
+                          .Wants("plain", 2)
+                          .Wants("next", 1)
+                          .WithCommand();
+  const Schedule schedule =
+      Plan({Host("a", 1, 1), HostWithoutCommands("b", 4)}, queue, {Endless("day", 1)});
+  ASSERT_THAT(Started(schedule), ElementsAre("plain/2"));
+  EXPECT_THAT(WorkersOf(schedule.starts[0]), ElementsAre("b", "b"));
+  EXPECT_EQ(schedule.waits.at(1).reason, "waits for command, which has a higher priority");
+}
+
+TEST(MixedCluster, CommandHasWaitedTooLong_OthersLeaveItsWorkersToIt) {
+  const Queue queue = Queue()
+                          .Wants("command", 2)
+                          .WithCommand()
+                          .Since(kPolicy.starvation_limit + absl::Milliseconds(1))
+                          .Wants("large", 3)
+                          .Wants("small", 2);
+  const Schedule schedule =
+      Plan({Host("a", 1, 1), HostWithoutCommands("b", 2)}, queue, {Endless("day", 1)});
+  ASSERT_THAT(Started(schedule), ElementsAre("small/2"));
+  EXPECT_THAT(WorkersOf(schedule.starts[0]), ElementsAre("b", "b"));
+}
+
+TEST(MixedCluster, CommandOfHigherPriority_RoomIsMadeOnlyWhereItMayBe) {
+  Holding elsewhere = Runs("elsewhere", 2, 2);
+  elsewhere.slots = {{WorkerName("b"), 2}};
+  const Queue queue = Queue().Wants("command", 2).WithCommand().WithPriority(1);
+  const auto plan = [&](std::vector<Holding> running) {
+    return Plan({Host("a", 0, 2), HostWithoutCommands("b", 0, 2)}, queue, std::move(running));
+  };
+  // The newer one would go first, were its slots of use.
+  EXPECT_THAT(Paused(plan({Runs("here", 1, 2), elsewhere})), ElementsAre("here"));
+  EXPECT_THAT(Paused(plan({Endless("here", 2), elsewhere})), IsEmpty());
+}
+
+TEST(MixedCluster, NobodyMakesRoomForAnotherWhereACommandWouldTakeIt) {
+  Holding lowest = Runs("lowest", 1, 1);
+  lowest.precedence.priority = -1;
+  const Queue queue = Queue().Wants("command", 2).WithCommand().WithPriority(1).Wants("plain", 1);
+  EXPECT_THAT(Paused(Plan({Host("a", 0, 2), HostWithoutCommands("b", 0, 1)}, queue,
+                          {Endless("day", 1), lowest})),
+              IsEmpty());
+}
+
+TEST(MixedCluster, OtherJob_PrefersWorkersWithoutCommandsButIsNotSplitForIt) {
+  const std::vector<WorkerSlots> workers = {Host("a", 3), HostWithoutCommands("b", 2),
+                                            HostWithoutCommands("c", 2)};
+  EXPECT_THAT(WorkersOf(Plan(workers, Queue().Wants("j", 2)).starts.at(0)), ElementsAre("b", "b"));
+  EXPECT_THAT(WorkersOf(Plan(workers, Queue().Wants("j", 3)).starts.at(0)),
+              ElementsAre("a", "a", "a"));
 }
 
 }  // namespace

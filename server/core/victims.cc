@@ -8,17 +8,23 @@ namespace tandem::core {
 namespace {
 
 // An attempt of lower priority goes as a whole. One of the same goes on with what it needs at least.
-uint32_t RoomFor(const Demand& demand, const Holding& holding, uint32_t returned) {
+SlotCount GainFor(const Demand& demand, const Holding& holding, const SlotCount& returned) {
   if (holding.precedence.priority < demand.precedence.priority) return returned;
-  return returned > holding.min ? returned - holding.min : 0;
+  const uint32_t gain = returned.all > holding.min ? returned.all - holding.min : 0;
+  return {gain, std::min(gain, returned.for_commands)};
 }
 
 }  // namespace
 
-void Victims::Add(const Holding& holding, uint32_t returned) {
-  if (!holding.can_pause || holding.ending || returned == 0) return;
+void Victims::Add(const Holding& holding, const SlotCount& returned) {
+  if (!holding.can_pause || holding.ending || returned.all == 0) return;
   givers_.push_back({&holding, returned});
-  most_ += returned;
+  most_.Add(returned);
+}
+
+void Victims::SpareCommandWorkers() {
+  for (Giver& giver : givers_) giver.returned.Take(true, giver.returned.for_commands);
+  most_.Take(true, most_.for_commands);
 }
 
 void Victims::Sort() {
@@ -34,11 +40,12 @@ std::vector<Victims::Level> Victims::LevelsFor(const Demand& demand) {
   for (Giver& giver : givers_) {
     const int32_t its = giver.holding->precedence.priority;
     if (its > demand.precedence.priority) break;
-    const uint32_t room = RoomFor(demand, *giver.holding, giver.returned);
+    const SlotCount gain = GainFor(demand, *giver.holding, giver.returned);
+    const uint32_t room = gain.For(demand.is_command);
     if (giver.chosen || room == 0) continue;
     if (levels.empty() || its != priority) levels.emplace_back();
     priority = its;
-    levels.back().candidates.push_back({&giver, room});
+    levels.back().candidates.push_back({&giver, gain, room});
     levels.back().room += room;
   }
   return levels;
@@ -71,12 +78,12 @@ void Victims::Choose(const Candidate& candidate, const Demand& demand, Room& roo
   candidate.giver->chosen = true;
   const Holding& holding = *candidate.giver->holding;
   room.jobs.push_back(holding.job);
-  room.slots += candidate.room;
+  room.slots.Add(candidate.gain);
   room.takes_from_equals |= holding.precedence.priority == demand.precedence.priority;
 }
 
 Victims::Room Victims::Choose(const Demand& demand, uint32_t needed) {
-  if (most_ < needed) return {};
+  if (most_.For(demand.is_command) < needed) return {};
   Sort();
   std::vector<Level> levels = LevelsFor(demand);
   uint32_t below = 0;
@@ -85,13 +92,16 @@ Victims::Room Victims::Choose(const Demand& demand, uint32_t needed) {
   if (below < needed) return {};
   // A level gives what all those below it together cannot.
   Room room;
-  while (count-- > 0 && room.slots < needed) {
+  uint32_t gained = 0;
+  while (count-- > 0 && gained < needed) {
     below -= levels[count].room;
-    if (room.slots + below >= needed) continue;
+    if (gained + below >= needed) continue;
     for (const Candidate& one :
-         Fewest(std::move(levels[count].candidates), needed - room.slots - below)) {
+         Fewest(std::move(levels[count].candidates), needed - gained - below)) {
       Choose(one, demand, room);
-      most_ -= one.giver->returned;
+      gained += one.room;
+      most_.all -= one.giver->returned.all;
+      most_.for_commands -= one.giver->returned.for_commands;
     }
   }
   return room;

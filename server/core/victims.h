@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "server/core/scheduler.h"
+#include "server/core/supply.h"
 
 namespace tandem::core {
 
@@ -12,27 +13,32 @@ class Victims {
  public:
   struct Room {
     std::vector<JobId> jobs;
-    // What a waiting job gains by it; 0 if nobody is chosen.
-    uint32_t slots = 0;
+    // What is gained by it.
+    SlotCount slots;
     // Not all are of lower priority: some are elastic ones of the same, which come back smaller.
     bool takes_from_equals = false;
   };
 
   // `holding` gives back `returned` slots when it ends, and stays valid as long as this.
-  void Add(const Holding& holding, uint32_t returned);
+  void Add(const Holding& holding, const SlotCount& returned);
 
-  // At least `needed` slots for `demand`, or nobody. Nobody has to go whose priority is above what is
+  // What is on workers that allow commands counts no more.
+  void SpareCommandWorkers();
+
+  // At least `needed` slots that `demand` can have, or nobody. Nobody has to go whose priority is above what is
   // necessary; of those that are left, as few as possible; of those again the newest.
   Room Choose(const Demand& demand, uint32_t needed);
 
  private:
   struct Giver {
     const Holding* holding;
-    uint32_t returned;
+    SlotCount returned;
     bool chosen = false;
   };
   struct Candidate {
     Giver* giver;
+    SlotCount gain;
+    // Of these, what the demand can have.
     uint32_t room;
   };
   // Those of one priority, newest first.
@@ -50,7 +56,7 @@ class Victims {
   std::vector<Giver> givers_;
   bool sorted_ = false;
   // No demand can gain more.
-  uint32_t most_ = 0;
+  SlotCount most_;
 };
 
 }  // namespace tandem::core
