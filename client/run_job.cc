@@ -57,7 +57,7 @@ class Run {
     auto for_logs = Connect();
     if (!for_logs.ok()) return for_logs.status();
     const LiveLogs logs(*std::move(for_logs), job_id, Patience(),
-                        [this](const v1::StreamLogsResponse& lines) { output_.Take(lines); });
+                        [this](const v1::StreamLogsResponse& lines) { Show(lines); });
     auto job = FollowToEnd(connection, job_id);
     if (job.ok()) logs.Finish(interrupts_, handled_);
     return job;
@@ -88,6 +88,13 @@ class Run {
     }
   }
 
+  // Where nobody reads any more (`| head`), nobody waits for the job either: as if interrupted.
+  void Show(const v1::StreamLogsResponse& lines) {
+    output_.Take(lines);
+    const bool is_closed = context_.console.output_closed();
+    if (is_closed && !std::exchange(reader_has_left_, true)) interrupts_.Notify();
+  }
+
   // Our own worker needs a moment to connect, which is no news.
   v1::Job Shown(v1::Job job) const {
     if (cluster_ != nullptr) job.clear_waiting_reason();
@@ -113,6 +120,7 @@ class Run {
   const LocalCluster* cluster_;
   SystemClock clock_;
   Progress progress_{&context_.console, &clock_};
+  bool reader_has_left_ = false;
   RankOutput output_;
   int handled_ = 0;
 };

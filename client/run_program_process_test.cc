@@ -62,6 +62,13 @@ TEST_F(RunProgramTest, AnotherAttempt_IsToldApart) {
   EXPECT_EQ(Contents(job / "attempt_2/1/stderr.log"), "");
 }
 
+TEST_F(RunProgramTest, ReaderOfItsOutputLeaves_TheJobIsCancelled) {
+  const Result result = Tandem(
+      absl::StrCat("run --local 1 -- sh -c 'while echo tick; do sleep 0.01; done' | head -2"));
+  EXPECT_EQ(result.out, "[0] tick\n[0] tick\n");
+  EXPECT_THAT(result.err, HasSubstr("cancelling "));
+}
+
 TEST_F(RunProgramTest, FolderAndVariables_AreThoseOfTheCommandLine) {
   const Result result = Tandem(absl::StrCat(kLocal, "--env A=b --seed 7 --working-dir ", folder_,
                                             " -- sh -c 'pwd; echo $A $TANDEM_SEED'"));

@@ -115,7 +115,7 @@ std::optional<Violation> CommandHasProgram(const v1::JobSpec& spec) {
     const std::string key = absl::StrCat("command.argv[", i, "]");
     const std::string& word = spec.command().argv(i);
     if (i == 0 && word.empty()) return Broken(key, "is empty: the program is missing");
-    if (absl::StrContains(word, '\0')) return Broken(key, "has a zero byte");
+    if (FirstByteThatIsNotText(word)) return Broken(key, "is not UTF-8, or has a zero byte");
   }
   return std::nullopt;
 }
@@ -127,7 +127,8 @@ std::optional<Violation> VariablesAreFree(const v1::JobSpec& spec) {
     const std::string& text = spec.command().env(i);
     const size_t equals = text.find('=');
     const std::string name = text.substr(0, equals);
-    if (equals == std::string::npos || name.empty() || absl::StrContains(text, '\0')) {
+    if (FirstByteThatIsNotText(text)) return Broken(key, "is not UTF-8, or has a zero byte");
+    if (equals == std::string::npos || name.empty()) {
       return Broken(key, "expected NAME=VALUE, found '", Excerpt(text), "'");
     }
     if (name == "OMP_NUM_THREADS") return Broken(key, name, " is set by threads_per_rank");

@@ -16,6 +16,8 @@ using Json = nlohmann::json;
 
 // The end of a call stack is what people look for.
 constexpr size_t kMaxLines = 20;
+// Of the message, which is shown on one line.
+constexpr size_t kMaxMessageBytes = 4096;
 
 std::string StringAt(const Json& value, const Json::json_pointer& place) {
   return value.contains(place) && value[place].is_string() ? value[place].get<std::string>() : "";
@@ -30,7 +32,7 @@ std::optional<v1::RankFailure> ParseErrorFile(absl::string_view text) {
   if (message.empty()) return std::nullopt;
   v1::RankFailure failure;
   failure.set_code(v1::CAUSE_CODE_RANK_ERROR);
-  failure.set_message(ReplaceInvalidUtf8(message));
+  failure.set_message(ReplaceInvalidUtf8(message.substr(0, kMaxMessageBytes)));
   const std::string stack = StringAt(file, Json::json_pointer("/message/extraInfo/py_callstack"));
   const std::vector<std::string> lines =
       absl::StrSplit(absl::StripTrailingAsciiWhitespace(stack), '\n', absl::SkipEmpty());

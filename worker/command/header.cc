@@ -14,6 +14,8 @@
 namespace tandem::command {
 namespace {
 
+constexpr size_t kLongest = 1000;
+
 std::string NamesOf(const v1::Command& command) {
   return absl::StrJoin(command.env(), ", ", [](std::string* out, const std::string& variable) {
     absl::StrAppend(out, variable.substr(0, variable.find('=')));
@@ -41,8 +43,8 @@ void PrintHeader(const v1::Prepare& prepare, const v1::Start& start, std::ostrea
        absl::StrFormat("%d of %d, local rank %d of %d, worker %d of %d", prepare.rank(),
                        prepare.world_size(), prepare.local_rank(), prepare.local_world_size(),
                        prepare.group_rank(), prepare.group_world_size()));
-  // On one line, whatever there is in it.
-  line("program", absl::Utf8SafeCEscape(absl::StrJoin(command.argv(), " ")));
+  // On one line, whatever there is in it, and not a long one.
+  line("program", absl::Utf8SafeCEscape(absl::StrJoin(command.argv(), " ").substr(0, kLongest)));
   line("folder", command.working_dir());
   line("variables", NamesOf(command));
   line("device", prepare.slot());

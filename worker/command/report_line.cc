@@ -20,9 +20,12 @@ absl::Status Wrong(absl::string_view key, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("\"", key, "\" ", what));
 }
 
+// What doubles hold exactly, and sums of it over all ranks stay far from overflowing.
+constexpr uint64_t kMostCounted = uint64_t{1} << 53;
+
 // What Python writes for numbers that JSON has no word for, as a string.
 std::string QuoteNonFinite(absl::string_view line) {
-  static const RE2 kNonFinite(R"((:\s*)(NaN|-?Infinity)\b)");
+  static const RE2 kNonFinite(R"re(("(?:loss_sum|lr)"\s*:\s*)(NaN|-?Infinity)\b)re");
   std::string quoted(line);
   RE2::GlobalReplace(&quoted, kNonFinite, R"(\1"\2")");
   return quoted;
@@ -33,6 +36,7 @@ absl::Status ReadCount(const Json& object, const char* key, bool required, uint6
   if (found == object.end()) return required ? Wrong(key, "is missing") : absl::OkStatus();
   if (!found->is_number_unsigned()) return Wrong(key, "must be a whole number from 0");
   *value = found->get<uint64_t>();
+  if (*value > kMostCounted) return Wrong(key, "is too large");
   return absl::OkStatus();
 }
 

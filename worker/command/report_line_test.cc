@@ -40,6 +40,17 @@ TEST(ReportLine, LossThatDiverged_IsANumberAsPythonWritesIt) {
   EXPECT_EQ(Read(R"({"step": 1, "loss_sum": -Infinity, "count": 2})").loss_sum(), -INFINITY);
 }
 
+TEST(ReportLine, WordsInTexts_AreLeftAlone) {
+  const auto report = ParseReport(R"({"step":2,"loss_sum":NaN,"count":1,"note":"loss: NaN"})");
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->step(), 2U);
+}
+
+TEST(ReportLine, NumbersThatCannotBeCounted_AreRefused) {
+  EXPECT_FALSE(ParseReport(R"({"step":1,"loss_sum":1,"count":18446744073709551615})").ok());
+  EXPECT_FALSE(ParseReport(R"({"step":9223372036854775808,"loss_sum":1,"count":1})").ok());
+}
+
 TEST(ReportLine, Samples_DigestDoesNotDependOnTheirOrderOrOnWhoHasThem) {
   const auto digest = [](const char* samples) {
     return Read(std::string(R"({"step":1,"loss_sum":1,"count":2,"samples":)") + samples + "}")

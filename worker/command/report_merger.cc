@@ -44,12 +44,14 @@ absl::Status ReportMerger::Add(uint32_t rank, const v1::StepReport& report, absl
   state.last_step = step;
   state.last_report = now;
   // Programs that know the loss over all ranks may report it from each of them.
-  if (report.combined()) combined_ = std::max(combined_, step);
+  combines_ = combines_ || report.combined();
   if (step > taken_) {
     state.is_given_up = false;
-    waiting_.try_emplace(step, Step{.first_report = now}).first->second.reports[rank] = report;
+    Step& waiting = waiting_.try_emplace(step, Step{.first_report = now}).first->second;
+    waiting.reports[rank] = report;
+    waiting.is_combined = waiting.is_combined || report.combined();
   }
-  if (step > taken_ || step <= combined_) return absl::OkStatus();
+  if (step > taken_ || combines_) return absl::OkStatus();
   return absl::OutOfRangeError(absl::StrCat("rank ", rank, " reported step ", step,
                                             " when it was counted without this rank"));
 }
@@ -65,7 +67,7 @@ std::vector<v1::StepSample> ReportMerger::Take(absl::Duration now) {
 void ReportMerger::TakeComplete(std::vector<v1::StepSample>* samples) {
   while (!waiting_.empty()) {
     const auto first = waiting_.begin();
-    const bool is_complete = IsComplete(first->first);
+    const bool is_complete = IsComplete(first->first, first->second);
     if (!is_complete && waiting_.size() <= kMaxWaiting) return;
     if (!is_complete) has_overflowed_ = true;
     taken_ = first->first;
@@ -74,16 +76,16 @@ void ReportMerger::TakeComplete(std::vector<v1::StepSample>* samples) {
   }
 }
 
-bool ReportMerger::IsComplete(uint64_t step) const {
-  return step <= combined_ ||
-         std::all_of(ranks_.begin(), ranks_.end(), [step](const RankState& rank) {
-           return rank.has_ended || rank.is_given_up || rank.last_step >= step;
+bool ReportMerger::IsComplete(uint64_t number, const Step& step) const {
+  return step.is_combined ||
+         std::all_of(ranks_.begin(), ranks_.end(), [number](const RankState& rank) {
+           return rank.has_ended || rank.is_given_up || rank.last_step >= number;
          });
 }
 
 std::optional<absl::Duration> ReportMerger::GivenUpAt(const RankState& rank) const {
   if (rank.has_ended || rank.is_given_up) return std::nullopt;
-  const auto missing = waiting_.upper_bound(std::max(rank.last_step, combined_));
+  const auto missing = waiting_.upper_bound(rank.last_step);
   if (missing == waiting_.end()) return std::nullopt;
   // Counted in reports: a program may report one step in many.
   if (rank.last_step > 0) {

@@ -19,8 +19,7 @@ namespace tandem::command {
 // A step is complete when every rank has reported it, or a later one, or has ended, or is given up on. A rank
 // that never reports anything is given up on after a while; one that has reported, only when the others are
 // far ahead besides, since it may be slow in one step (ranks that train together cannot be far apart). It is
-// waited for again once it has caught up. A report that is over all ranks already completes its step and
-// those before it.
+// waited for again once it has caught up. A report that is over all ranks already completes its own step.
 class ReportMerger {
  public:
   // Without any report of a rank since the first that others made of a step that it has not come to.
@@ -60,11 +59,12 @@ class ReportMerger {
   using Reports = std::map<uint32_t, v1::StepReport>;
   struct Step {
     absl::Duration first_report;
+    bool is_combined = false;
     Reports reports = {};
   };
 
   void TakeComplete(std::vector<v1::StepSample>* samples);
-  bool IsComplete(uint64_t step) const;
+  bool IsComplete(uint64_t number, const Step& step) const;
   // Unset: not as it stands.
   std::optional<absl::Duration> GivenUpAt(const RankState& rank) const;
   // Whether any was.
@@ -74,8 +74,10 @@ class ReportMerger {
   std::map<uint64_t, Step> waiting_;
   std::vector<uint32_t> given_up_;
   bool has_overflowed_ = false;
-  // The last step that was taken, and the last one that a combined report has completed.
-  uint64_t taken_ = 0, combined_ = 0;
+  // There was a combined report: then others may come late, or not at all.
+  bool combines_ = false;
+  // The last step that was taken.
+  uint64_t taken_ = 0;
 };
 
 }  // namespace tandem::command

@@ -212,6 +212,15 @@ TEST_F(ReportMergerTest, CombinedReport_ReplacesWhatRanksSayOfTheirOwn) {
   EXPECT_THAT(Take(), ElementsAre("1:6/3"));
 }
 
+TEST_F(ReportMergerTest, CombinedReport_DoesNotCompleteTheStepsBeforeIt) {
+  ASSERT_TRUE(Add(0, Report(1, 2, 1)).ok());
+  ASSERT_TRUE(Add(0, Combined(2, 9, 3)).ok());
+  EXPECT_THAT(Take(), IsEmpty());
+  ASSERT_TRUE(Add(1, Report(1, 3, 1)).ok());
+  ASSERT_TRUE(Add(2, Report(1, 4, 1)).ok());
+  EXPECT_THAT(Take(), ElementsAre("1:9/3", "2:9/3"));
+}
+
 TEST_F(ReportMergerTest, StepReportedTwice_IsRefused) {
   ASSERT_TRUE(Add(0, Report(2, 1, 1)).ok());
   EXPECT_EQ(Add(0, Report(2, 1, 1)).code(), absl::StatusCode::kInvalidArgument);
