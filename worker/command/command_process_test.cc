@@ -54,6 +54,16 @@ TEST(CommandProcess, Program_InTwoRanks_EachHasItsOwnRank) {
   EXPECT_THAT(records[1].output, HasSubstr("rank 1 of 2 at 127.0.0.1\n"));
 }
 
+// The worker sets it for trainers; torchrun does not know it.
+TEST(CommandProcess, ThreadsOfMkl_AreWhatTheProgramsEnvironmentSays) {
+  setenv("MKL_NUM_THREADS", "3", 1);
+  v1::JobSpec spec = ShellSpec("echo threads: ${MKL_NUM_THREADS-not set}");
+  EXPECT_THAT(RunOne(spec).output, HasSubstr("threads: not set\n"));
+  spec.mutable_command()->add_env("MKL_NUM_THREADS=2");
+  EXPECT_THAT(RunOne(spec).output, HasSubstr("threads: 2\n"));
+  unsetenv("MKL_NUM_THREADS");
+}
+
 // What torch.distributed.elastic's @record does.
 TEST(CommandProcess, Program_WritesTheErrorFile_ItsExceptionIsTheFailure) {
   const RankRecord record = RunOne(PythonSpec(R"(

@@ -157,8 +157,10 @@ void Launcher::ReapChildren() {
 }
 
 void Launcher::OnTerminate(int signal) {
+  // The keeper is gone, of which SIGHUP tells: nobody else ends this rank.
   if (getppid() != context_.keeper) return SweepThen([this] { End(kFailedExit); });
-  // The program has been sent it as well, and decides itself when it ends.
+  // Passed on by the keeper, as any of these signals that came to the group. The program is in that group, was
+  // sent it as well, and decides itself when it ends.
   if (state_ == State::kRunning || state_ == State::kSweeping) return;
   SweepThen([this, signal] { End({.signal = signal}); });
 }

@@ -46,6 +46,8 @@ int Main(int argc, char** argv) {
 
   // Of a job in which this worker itself was started.
   unsetenv("TANDEM_CHECKPOINT_DIR");
+  // Set for trainers; torchrun sets no such thing.
+  unsetenv("MKL_NUM_THREADS");
   signal(SIGPIPE, SIG_IGN);
   const pid_t group = getpgrp();
   const pid_t keeper = SplitFromKeeper();

@@ -100,9 +100,16 @@ void ResetSignals() {
   sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
+[[noreturn]] void ReportError(const Image& image) {
+  const int error = errno;
+  if (write(image.error_write.get(), &error, sizeof(error)) < 0) _exit(126);
+  _exit(127);
+}
+
 // Only async-signal-safe calls: another thread may have held any lock when we forked.
 [[noreturn]] void BecomeProgram(const Image& image) {
-  setpgid(0, image.group);
+  // Outside of it, it would miss the signals that are meant for it.
+  if (setpgid(0, image.group) != 0) ReportError(image);
   DieWithParent(SIGKILL, image.parent);
   ResetSignals();
   const int count = static_cast<int>(image.sources.size());
@@ -112,9 +119,7 @@ void ResetSignals() {
   if (*image.working_dir == '\0' || chdir(image.working_dir) == 0) {
     execve(image.path, image.arguments.data(), image.environment.data());
   }
-  const int error = errno;
-  if (write(image.error_write.get(), &error, sizeof(error)) < 0) _exit(126);
-  _exit(127);
+  ReportError(image);
 }
 
 // The errno of a failed exec; 0 once the program is executing, because the exec closed the pipe.

@@ -55,6 +55,16 @@ TEST(Spawn, Group_IsItsOwnOrTheOneThatIsGiven) {
   EXPECT_EQ(getpgid(follower.pid()), leader.pid());
 }
 
+TEST(Spawn, GroupThatIsNoMore_IsAnError) {
+  pid_t gone = 0;
+  {
+    const Sleeper leader({.path = kSleep});
+    gone = leader.pid();
+  }
+  const auto pid = Spawn({.path = kSleep, .group = gone});
+  EXPECT_EQ(pid.status().code(), absl::StatusCode::kPermissionDenied) << pid.status();
+}
+
 TEST(Spawn, HeldUntilExec_IsOpenNowhereOnceTheProgramRuns) {
   int ends[2];
   ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
