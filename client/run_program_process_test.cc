@@ -63,8 +63,8 @@ TEST_F(RunProgramTest, AnotherAttempt_IsToldApart) {
 }
 
 TEST_F(RunProgramTest, ReaderOfItsOutputLeaves_TheJobIsCancelled) {
-  const Result result = Tandem(
-      absl::StrCat("run --local 1 -- sh -c 'while echo tick; do sleep 0.01; done' | head -2"));
+  const Result result = Tandem(absl::StrCat(
+      kLocal, "--workers 1 -- sh -c 'while echo tick; do sleep 0.01; done' | head -2"));
   EXPECT_EQ(result.out, "[0] tick\n[0] tick\n");
   EXPECT_THAT(result.err, HasSubstr("cancelling "));
 }

@@ -32,6 +32,7 @@ std::vector<Placement> TakeSlots(std::vector<WorkerSlots>& workers, size_t wante
   std::vector<Placement> ranks;
   while (ranks.size() < wanted) {
     WorkerSlots& worker = Next(workers, wanted - ranks.size(), is_command);
+    if (worker.free.empty() || (is_command && !worker.allows_commands)) return {};
     const auto end = worker.free.begin() +
                      static_cast<ptrdiff_t>(std::min(wanted - ranks.size(), worker.free.size()));
     for (auto slot = worker.free.begin(); slot != end; ++slot) {

@@ -93,8 +93,9 @@ class Scheduling {
   void Place(std::vector<Admitted>::iterator begin, std::vector<Admitted>::iterator end) {
     for (; begin != end; ++begin) {
       const Demand& demand = *begin->demand;
-      schedule_.starts.push_back(
-          {demand.job, TakeSlots(workers_, begin->slots, demand.is_command)});
+      std::vector<Placement> places = TakeSlots(workers_, begin->slots, demand.is_command);
+      // Were the accounts ever wrong, it would wait for the next time.
+      if (!places.empty()) schedule_.starts.push_back({demand.job, std::move(places)});
     }
   }
 

@@ -85,7 +85,8 @@ bool ReportMerger::IsComplete(uint64_t number, const Step& step) const {
 
 std::optional<absl::Duration> ReportMerger::GivenUpAt(const RankState& rank) const {
   if (rank.has_ended || rank.is_given_up) return std::nullopt;
-  const auto missing = waiting_.upper_bound(rank.last_step);
+  auto missing = waiting_.upper_bound(rank.last_step);
+  while (missing != waiting_.end() && missing->second.is_combined) ++missing;
   if (missing == waiting_.end()) return std::nullopt;
   // Counted in reports: a program may report one step in many.
   if (rank.last_step > 0) {
