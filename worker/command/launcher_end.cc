@@ -82,6 +82,10 @@ void Launcher::Sweep() {
 
 void Launcher::Conclude() {
   program_->Drain();
+  if (parser_ && !parser_->has_found()) {
+    std::cerr << "tandem-command: command.parse.loss is in no line that rank 0 printed on stdout"
+              << std::endl;
+  }
   if (EndedWell(program_status_)) {
     state_ = State::kFinishing;
     context_.page.Set({.step = last_step_, .phase = v1::PHASE_DONE});

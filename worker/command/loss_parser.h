@@ -26,6 +26,8 @@ class LossParser {
   // What the next line says of a step; most say nothing.
   //   InvalidArgument  what the expression found there is not a number.
   absl::StatusOr<std::optional<v1::StepReport>> Add(const std::string& line);
+  // Whether there was a loss in any line.
+  bool has_found() const { return lines_ > 0; }
 
  private:
   LossParser(std::unique_ptr<re2::RE2> loss, std::unique_ptr<re2::RE2> step);

@@ -48,6 +48,8 @@ ReportForwarder::ReportForwarder(EventLoop* loop, const v1::ReportHello& self,
 }
 
 void ReportForwarder::Report(const v1::StepReport& report) {
+  has_reported_ = true;
+  if (!why_lost_.empty()) SayLost();
   v1::ToRankZero message;
   *message.mutable_report() = report;
   Send(message);
@@ -68,9 +70,15 @@ void ReportForwarder::Send(const v1::ToRankZero& message) {
 }
 
 void ReportForwarder::OnLost(const absl::Status& reason) {
+  why_lost_ = std::string(reason.message());
+  // Who reports nothing misses nothing.
+  if (has_reported_) SayLost();
+}
+
+void ReportForwarder::SayLost() {
   std::cerr << "tandem-command: rank " << rank_
-            << " has no connection to rank 0, which counts its losses no more: " << reason.message()
-            << std::endl;
+            << " has no connection to rank 0, which counts its losses no more: "
+            << std::exchange(why_lost_, "") << std::endl;
 }
 
 }  // namespace tandem::command

@@ -27,8 +27,12 @@ class ReportForwarder final : public ReportRoute {
  private:
   void Send(const v1::ToRankZero& message);
   void OnLost(const absl::Status& reason);
+  void SayLost();
 
   const uint32_t rank_;
+  bool has_reported_ = false;
+  // Empty: it is not lost, or that has been said.
+  std::string why_lost_;
   // Rank 0 answers nothing. Null: there never was a connection.
   std::unique_ptr<FrameChannel<v1::ToRankZero>> channel_;
 };

@@ -269,6 +269,14 @@ TEST(Parse, LossesInWhatRankZeroPrints_AreItsSteps) {
   EXPECT_THAT(LossesOf(records[1]), IsEmpty());
 }
 
+TEST(Parse, NoLossAnywhere_IsSaidAtTheEnd) {
+  v1::JobSpec spec = PythonSpec("import sys; print('loss 1'); print('Loss: 2', file=sys.stderr)");
+  spec.mutable_command()->mutable_parse()->set_loss("Loss: ([0-9.]+)");
+  const auto records = RunRanks(spec, 1);
+  EXPECT_THAT(LossesOf(records[0]), IsEmpty());
+  EXPECT_THAT(records[0].output, HasSubstr("command.parse.loss is in no line"));
+}
+
 TEST(Parse, WrongExpression_IsBadInput) {
   v1::JobSpec spec = ShellSpec("true");
   spec.mutable_command()->mutable_parse()->set_loss("loss (");

@@ -45,8 +45,8 @@ TEST(Streams, MuchOutputThatIsParsed_IsTheSameBytes) {
   spec.mutable_command()->mutable_parse()->set_loss("loss ([0-9.]+)");
   const RankRecord record = RunOne(spec);
   EXPECT_EQ(record.exit_code, 0);
-  // Not EXPECT_EQ, which would print them.
-  EXPECT_TRUE(Printed(record) == without);
+  // Not EXPECT_EQ, which would print them. Behind them it is said that there was no loss.
+  EXPECT_TRUE(Printed(record).substr(0, without.size()) == without);
 }
 
 TEST(Streams, LastLineWithoutNewline_IsParsedToo) {
