@@ -4,7 +4,6 @@ Each rank writes down when it was there; what counts is the last one, from the m
 alternate, so that whatever else the machine does hits all of them; medians are compared.
 """
 
-import argparse
 import os
 import pathlib
 import socket
@@ -14,7 +13,7 @@ import sys
 import tempfile
 import time
 
-from tandem import Tandem, show_progress
+from tandem import run, show_progress
 
 NOTE_TIME = "open(os.path.join(sys.argv[1], os.environ['RANK']), 'w').write(repr(time.time()))\n"
 SCRIPTS = {
@@ -88,18 +87,5 @@ def report(tandem, repeats):
                   + f"{medians['torchrun'] / medians['tandem']:>19.1f}x", flush=True)
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--binaries", required=True)
-    parser.add_argument("--repeats", type=int, default=7)
-    args = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        tandem = Tandem(args.binaries, folder)
-        try:
-            report(tandem, args.repeats)
-        finally:
-            tandem.stop()
-
-
 if __name__ == "__main__":
-    main()
+    run(report, repeats=7)

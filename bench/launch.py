@@ -4,16 +4,14 @@ Both train the same perceptron on the digits with global batch 64 and AdamW, one
 ranks. Runs alternate, so that whatever else the machine does hits both; medians are compared.
 """
 
-import argparse
 import os
 import re
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 
-from tandem import Tandem, show_progress
+from tandem import run, show_progress
 
 STEPS = 400
 DATA = "examples/data/digits.csv"
@@ -42,19 +40,6 @@ def measure_torchrun(ranks):
     return float(first), float(rate)
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--binaries", required=True)
-    parser.add_argument("--repeats", type=int, default=5)
-    args = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        tandem = Tandem(args.binaries, folder)
-        try:
-            report(tandem, args.repeats)
-        finally:
-            tandem.stop()
-
-
 def report(tandem, repeats):
     print(f"median of {repeats} alternating runs, {STEPS} steps each\n")
     print(f"{'':8}{'first step (s)':>36}{'steps/s':>36}")
@@ -75,4 +60,4 @@ def report(tandem, repeats):
 
 
 if __name__ == "__main__":
-    main()
+    run(report, repeats=5)

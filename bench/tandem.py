@@ -1,9 +1,11 @@
 """A running Tandem for the measurements of this folder."""
 
+import argparse
 import json
 import pathlib
 import subprocess
 import sys
+import tempfile
 import time
 from datetime import datetime
 
@@ -44,6 +46,20 @@ class Tandem:
         for process in reversed(self.processes):
             process.terminate()
             process.wait()
+
+
+def run(report, repeats):
+    """A measurement's main program: `report` gets a Tandem, and how often to repeat, `repeats` unless it is told."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--binaries", required=True)
+    parser.add_argument("--repeats", type=int, default=repeats)
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        tandem = Tandem(args.binaries, folder)
+        try:
+            report(tandem, args.repeats)
+        finally:
+            tandem.stop()
 
 
 def seconds(timestamp):

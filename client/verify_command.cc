@@ -1,4 +1,5 @@
-// `tandem verify`: trains one job, or runs one program, on several numbers of workers and says whether that is one result.
+// `tandem verify`: trains one job, or runs one program, on several numbers of workers and says whether that is one
+// result.
 #include <algorithm>
 #include <cmath>
 #include <fstream>

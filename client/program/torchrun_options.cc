@@ -82,7 +82,7 @@ void TorchrunOptions::AddTo(CLI::App* command) {
       ->type_name("PORT");
   Add(command, "--rdzv-id", &rdzv_id, "Becomes the name of the job")->type_name("ID");
   Add(command, "--log-dir", &log_dir,
-      "Also write what each rank prints to DIR/attempt_A/RANK/stdout.log and stderr.log")
+      "Also write what each rank prints to DIR/JOB/attempt_A/RANK/stdout.log and stderr.log")
       ->type_name("DIR");
   Add(command, "-r,--redirects", &redirects,
       "What is not shown here: 1 is stdout, 2 stderr, 3 both; or RANK:N,... by rank")

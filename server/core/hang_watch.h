@@ -15,8 +15,8 @@ namespace tandem::core {
 
 // Finds the rank that keeps the others of a running attempt waiting. Liveness is progress: a rank whose step and
 // phase do not change for longer than the phase may take is hung, whatever its agent's heartbeats say. A rank in
-// PHASE_REDUCE waits for others; it is never the one blamed while another has not arrived there. In PHASE_COMMAND one that is
-// ahead of another one waits.
+// PHASE_REDUCE waits for others; it is never the one blamed while another has not arrived there. In PHASE_COMMAND one
+// that is ahead of another one waits.
 class HangWatch {
  public:
   // How long a phase may take where nothing else is known.

@@ -107,8 +107,7 @@ v1::LogLine LimitNotice(const v1::LogLine& last, uint64_t max_bytes) {
   notice.set_stream(v1::LOG_STREAM_STDERR);
   notice.set_text(
       absl::StrFormat("tandem: the log of this job has reached its limit of %d MiB; of later lines "
-                      "the end is kept, "
-                      "until the job ends",
+                      "the end is kept, until the job ends",
                       max_bytes >> 20));
   return notice;
 }

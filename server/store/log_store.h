@@ -27,8 +27,8 @@ struct LogPage {
 
 // What the ranks of each job printed, one file a job: 4 bytes of length, little-endian, then a
 // LogLine, and so on. In a file that has reached the limit one line says so; of what comes after, the end is
-// kept in memory and written when the job ends or this is destroyed, and the rest is counted and dropped. Log lines are not synced: a power failure may take the last of
-// them, never older ones.
+// kept in memory and written when the job ends or this is destroyed, and the rest is counted and dropped.
+// Log lines are not synced: a power failure may take the last of them, never older ones.
 //
 // Thread-safe.
 class LogStore {

@@ -27,7 +27,7 @@ std::string HowItEnded(ExitStatus status) {
 }  // namespace
 
 void Launcher::OnProgramEnded(ExitStatus status) {
-  if (status.code != 0 || status.signal != 0) context_.page.NoteFailure();
+  if (!EndedWell(status)) context_.page.NoteFailure();
   context_.page.SetProcess(0);
   // Else it was killed in a sweep, whose reason stays.
   if (state_ != State::kRunning) return;

@@ -16,7 +16,8 @@
 // Drives the processes of ranks as an agent would, for tests.
 namespace tandem {
 
-// One process that speaks a trainer's protocol, in a process group of its own. Killed when this goes. Fatal to the test program where the system refuses.
+// One process that speaks a trainer's protocol, in a process group of its own. Killed when this goes. Fatal to the
+// test program where the system refuses.
 class TestTrainer {
  public:
   TestTrainer(const std::string& binary, const v1::Prepare& prepare);
