@@ -9,21 +9,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "common/ids.h"
+#include "worker/ddp/membership.h"
 
 namespace c10d {
 class Store;
 }
 
 namespace tandem::ddp {
-
-// Who meets whom: one rank of one attempt of one job.
-struct Membership {
-  JobId job;
-  AttemptNumber attempt;
-  Rank rank;
-  uint32_t world_size = 1;
-};
 
 // Where the ranks of an attempt find each other: a key-value store that rank 0 serves. Roles are
 // explicit (Host or Connect), never taken from the environment. Not thread-safe.

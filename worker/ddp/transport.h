@@ -25,8 +25,8 @@ class PendingExchange {
 // additions is reduction_tree.h's.
 //
 // Every rank makes the same calls in the same order with buffers of the same size, from one thread
-// at a time; only Abort may come from any thread. Buffers are main memory and stay untouched by the
-// caller until the exchange is over. After an error the transport is of no further use.
+// at a time; only Abort may come from any thread. Buffers are main memory, or that of the device which
+// the transport was made for; they stay untouched by the caller until the exchange is over. After an error the transport is of no further use.
 //
 // Errors of every exchange:
 //   Unavailable        a peer is gone.

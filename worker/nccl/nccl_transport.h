@@ -1,0 +1,34 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/base/attributes.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "worker/ddp/membership.h"
+#include "worker/ddp/transport.h"
+#include "worker/device/device.h"
+#include "worker/nccl/nccl_library.h"
+
+namespace tandem::nccl {
+
+struct NcclOptions {
+  // For all ranks to connect.
+  absl::Duration connect_timeout = absl::Seconds(60);
+  // Silence within one exchange that counts as an error; also what a rank waits for a slower one.
+  absl::Duration exchange_timeout = absl::Minutes(5);
+};
+
+// Connects all ranks of the attempt, each with the id that rank 0 minted (NcclLibrary::MintUniqueId).
+// Collective. `library` and `device` outlive the transport. Exchanges take main memory, or memory of
+// `device`, which is quicker. (A world of one connects with itself; LocalTransport does without.)
+//   DeadlineExceeded    a rank did not connect within `connect_timeout`.
+//   FailedPrecondition  the id is not one, or ranks disagree about the world size.
+//   Internal            anything else, in NCCL's words.
+absl::StatusOr<std::unique_ptr<ddp::Transport>> ConnectNccl(
+    const NcclLibrary& library ABSL_ATTRIBUTE_LIFETIME_BOUND,
+    device::Device& device ABSL_ATTRIBUTE_LIFETIME_BOUND, const ddp::Membership& self,
+    const std::string& unique_id, const NcclOptions& options);
+
+}  // namespace tandem::nccl
