@@ -50,6 +50,8 @@ struct TreeSum {
   std::vector<int64_t> offsets;
   // [elements]; may be the first block's values. What no block has is left as it is.
   float* sum = nullptr;
+  // What each sum is multiplied by, once.
+  float scale = 1;
 };
 
 // The one device that a rank trains on, as transports and sums see it; LibTorch has it under
@@ -82,8 +84,8 @@ class Device {
   virtual absl::Status Copy(void* to, const void* from, size_t bytes, Stream& stream) = 0;
 
   // As work of `stream`: for each element the sum of its blocks in the tree of
-  // worker/ddp/reduction_tree.h, in float32, each addition rounded once, absent blocks skipped. Its
-  // bits do not depend on how the device cuts it up. Main memory named by `sum` may be used again on
+  // worker/ddp/reduction_tree.h, in float32, each addition rounded once, absent blocks skipped,
+  // times `scale`. Its bits do not depend on how the device cuts it up. Main memory named by `sum` may be used again on
   // return.
   virtual absl::Status AddInTree(const TreeSum& sum, Stream& stream) = 0;
 };

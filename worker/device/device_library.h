@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -32,6 +33,11 @@ class DeviceLibrary {
   virtual std::string runtime_version() const = 0;
   virtual std::string driver_version() const = 0;  // empty: there is none
   virtual std::string collectives() const = 0;     // as Device::collectives
+  // What names the devices that a process shall see: "CUDA_VISIBLE_DEVICES".
+  virtual std::string visibility_variable() const = 0;
+  // What every process that uses such a device needs in its environment from its start, for equal
+  // bits: names with values.
+  virtual std::vector<std::pair<std::string, std::string>> environment() const = 0;
 
   // Without leaving anything on them.
   //   FailedPrecondition  there is none, or no driver: one line says which, and what to do.
@@ -40,7 +46,8 @@ class DeviceLibrary {
   // Takes the device number `index` of those that this process sees. Once per process, before
   // anything else has touched a device: every switch that decides about bits is set here, and read
   // back.
-  //   FailedPrecondition  as Probe, or a switch did not take: names it.
+  //   FailedPrecondition  as Probe, or a switch or a variable of environment() is not as it should
+  //                       be: names it.
   virtual absl::StatusOr<std::unique_ptr<Device>> Open(uint32_t index) = 0;
 };
 
