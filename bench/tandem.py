@@ -11,9 +11,9 @@ from datetime import datetime
 
 
 class Tandem:
-    """A daemon and two slots that are already there, as they are for somebody who submits a job."""
+    """A daemon and slots that are already there, as they are for somebody who submits a job."""
 
-    def __init__(self, binaries, folder):
+    def __init__(self, binaries, folder, slots="cpu:2"):
         self.binaries, self.folder = binaries, pathlib.Path(folder)
         ports = self.folder / "ports"
         self.processes = [self.start("tandemd", "--state-dir", str(self.folder / "state"), "--listen", "127.0.0.1:0",
@@ -21,7 +21,7 @@ class Tandem:
         while not ports.exists():
             time.sleep(0.01)
         self.address = dict(line.split() for line in ports.read_text().splitlines())["grpc"]
-        self.processes.append(self.start("tandem-worker", "--coordinator", self.address, "--slots", "cpu:2",
+        self.processes.append(self.start("tandem-worker", "--coordinator", self.address, "--slots", slots,
                                          "--log-dir", str(self.folder / "logs"), "--allow-commands"))
 
     def start(self, binary, *args):
@@ -31,16 +31,19 @@ class Tandem:
         return subprocess.run([f"{self.binaries}/tandem", "--coordinator", self.address, *args], check=True,
                               capture_output=True, text=True).stdout
 
-    def train(self, spec, workers):
-        """Runs the text of a spec; seconds from the submission to the first step, and steps a second after it."""
+    def run_job(self, spec, workers):
+        """Runs the text of a spec to its end: the job, as `status` has it."""
         path = self.folder / "spec.yaml"
         path.write_text(spec)
-        begin = time.time()
         job_id = self.command("submit", str(path), "--workers", str(workers)).strip()
         self.command("wait", job_id)
-        job = json.loads(self.command("status", job_id, "-o", "json"))
-        first = seconds(job["submittedAt"]) + float(job["timeToFirstStep"].rstrip("s"))
-        return first - begin, (int(job["totalSteps"]) - 1) / (seconds(job["endedAt"]) - first)
+        return json.loads(self.command("status", job_id, "-o", "json"))
+
+    def train(self, spec, workers):
+        """Runs the text of a spec; seconds from the submission to the first step, and steps a second after it."""
+        begin = time.time()
+        job = self.run_job(spec, workers)
+        return first_step_at(job) - begin, steps_a_second(job)
 
     def stop(self):
         for process in reversed(self.processes):
@@ -60,6 +63,15 @@ def run(report, repeats):
             report(tandem, args.repeats)
         finally:
             tandem.stop()
+
+
+def first_step_at(job):
+    return seconds(job["submittedAt"]) + float(job["timeToFirstStep"].rstrip("s"))
+
+
+def steps_a_second(job):
+    """After the first step."""
+    return (int(job["totalSteps"]) - 1) / (seconds(job["endedAt"]) - first_step_at(job))
 
 
 def seconds(timestamp):

@@ -12,8 +12,4 @@ namespace tandem::model {
 // has a part in it.
 at::Tensor Dropout(const at::Tensor& values, double probability, bool training);
 
-// Whether value number `index` is dropped: a hash of key and index, as a fraction of 2^64, is below
-// the probability.
-bool IsDropped(uint64_t key, uint64_t index, double probability);
-
 }  // namespace tandem::model

@@ -5,6 +5,7 @@
 
 #include "ATen/Functions.h"
 #include "gtest/gtest.h"
+#include "worker/model/dropout_mask.h"
 #include "worker/model/seed.h"
 
 namespace tandem::model {
@@ -24,6 +25,21 @@ TEST(Dropout, Case36_MaskIsAFunctionOfKeyAndPlaceAtEverySize) {
   const at::Tensor large = MaskOf(1000003, 5, 0.3);
   for (const int64_t size : {1, 1000, 270336, 270337}) {
     EXPECT_TRUE(at::equal(MaskOf(size, 5, 0.3), large.slice(0, 0, size))) << size;
+  }
+}
+
+// Other devices than the CPU compute it by tensor operations: over the borders of their portions, at
+// probabilities of all sizes, and with keys that use every bit.
+TEST(DropoutMask, ByTensors_IsThatOfTheLoop) {
+  constexpr int64_t kPlaces = (int64_t{1} << 22) + 1001;
+  const at::Tensor values = at::empty({kPlaces});
+  for (const uint64_t key :
+       {uint64_t{0}, uint64_t{7}, uint64_t{0x8000000000000001}, ~uint64_t{0}}) {
+    for (const double probability : {1e-9, 0.1, 0.5, 0.999}) {
+      EXPECT_TRUE(at::equal(DropoutMaskByTensors(kPlaces, key, probability, at::kCPU),
+                            DropoutMask(values, key, probability)))
+          << key << " " << probability;
+    }
   }
 }
 
