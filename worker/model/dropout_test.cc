@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "ATen/Functions.h"
 #include "gtest/gtest.h"
@@ -33,13 +34,12 @@ TEST(Dropout, Case36_MaskIsAFunctionOfKeyAndPlaceAtEverySize) {
 TEST(DropoutMask, ByTensors_IsThatOfTheLoop) {
   constexpr int64_t kPlaces = (int64_t{1} << 22) + 1001;
   const at::Tensor values = at::empty({kPlaces});
-  for (const uint64_t key :
-       {uint64_t{0}, uint64_t{7}, uint64_t{0x8000000000000001}, ~uint64_t{0}}) {
-    for (const double probability : {1e-9, 0.1, 0.5, 0.999}) {
-      EXPECT_TRUE(at::equal(DropoutMaskByTensors(kPlaces, key, probability, at::kCPU),
-                            DropoutMask(values, key, probability)))
-          << key << " " << probability;
-    }
+  const std::pair<uint64_t, double> kCases[] = {
+      {0, 0.1}, {0x8000000000000001, 0.5}, {~uint64_t{0}, 1e-9}, {7, 0.999}};
+  for (const auto& [key, probability] : kCases) {
+    EXPECT_TRUE(at::equal(DropoutMaskByTensors(kPlaces, key, probability, at::kCPU),
+                          DropoutMask(values, key, probability)))
+        << key << " " << probability;
   }
 }
 
