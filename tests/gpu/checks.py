@@ -1,0 +1,211 @@
+"""The checks of run.sh: each says in one line what it saw, and leaves its figures in a JSON file."""
+
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(SOURCE / "bench"))
+
+from jobs import jobs, timed  # noqa: E402
+from tandem import Tandem, steps_a_second  # noqa: E402
+
+LOGICAL_RANKS = (1, 2, 4)
+
+
+class Failed(Exception):
+    """What was seen is not what was promised."""
+
+
+class Skipped(Exception):
+    """What is needed to look is not here."""
+
+
+class Machine:
+    """The programs, the devices that they find, and a Tandem that has them all."""
+
+    def __init__(self, options, folder):
+        self.binaries, self.device = options.binaries, options.device
+        self.probe = json.loads(self.output("tandem-trainer", "--probe"))
+        self.devices = [d for d in self.probe.get("devices", []) if d["kind"] == self.device]
+        self.most_ranks = 2 if self.device == "cpu" else len(self.devices)
+        if self.most_ranks == 0:
+            raise Failed(f"there is no {self.device} device here: {self.probe.get('libraries')}")
+        slots = "cpu:2" if self.device == "cpu" else f"{self.device}:all"
+        self.tandem = Tandem(self.binaries, folder, slots)
+
+    def environment(self):
+        """As a worker sets it for a process that uses the device."""
+        needed = {v["name"]: v["value"] for library in self.probe.get("libraries", []) if library["kind"] == self.device
+                  for v in library.get("environment", [])}
+        return os.environ | needed
+
+    def output(self, program, *arguments, may_fail=False):
+        done = subprocess.run([f"{self.binaries}/{program}", *arguments], capture_output=True, text=True, check=False,
+                              env=self.environment() if program == "tandem-device-check" else None)
+        if done.returncode != 0 and not may_fail:
+            last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
+            raise Failed(f"{program} ended with {done.returncode}: {''.join(last)}")
+        return done.stdout
+
+    def receipt(self, spec, workers=1):
+        """What tells two trainings apart: of every step's loss and samples, and of the parameters at the end."""
+        job = self.tandem.run_job(spec, workers)
+        if job["state"] != "JOB_STATE_SUCCEEDED":
+            raise Failed(f"{job['name']} on {workers}: {job.get('cause', {}).get('message', job['state'])}")
+        return job["receipt"]["digest"], job["parameterDigest"]
+
+
+def check_probe(machine):
+    for device in machine.devices:
+        print(f"   {device['model']}, {int(device['totalBytes']) >> 30} GiB, {device.get('computeCapability')}")
+    return machine.probe
+
+
+def check_doctor(machine):
+    report = json.loads(machine.output("tandem", "doctor", "--json", may_fail=True))
+    problems = [f for f in report.get("findings", []) if f.get("severity") == "SEVERITY_PROBLEM"]
+    if problems:
+        raise Failed(problems[0])
+    return report
+
+
+def check_device(machine):
+    """The sums of the tree beside the CPU's, bit for bit, and a communicator with every exchange."""
+    return json.loads(machine.output("tandem-device-check", machine.device))
+
+
+def check_sanitizer(machine):
+    tool = shutil.which("compute-sanitizer")
+    if machine.device == "cpu" or tool is None:
+        raise Skipped("needs a GPU and compute-sanitizer")
+    done = subprocess.run([tool, "--tool", "initcheck", "--error-exitcode", "9", f"{machine.binaries}/tandem-device-check",
+                           machine.device, "--sums-only"], capture_output=True, text=True, check=False, env=machine.environment())
+    if done.returncode == 9:
+        raise Failed(done.stdout[-500:])
+    return {"exit": done.returncode, "summary": done.stdout.strip().splitlines()[-1:]}
+
+
+def check_repeats(machine, name, more=""):
+    """Twice on one device, then on as many as there are: the same bits, for each number of logical ranks."""
+    job, figures = jobs(SOURCE)[name], {}
+    for logical_ranks in LOGICAL_RANKS:
+        spec = job.spec(machine.device, logical_ranks, more)
+        seen = {"1": machine.receipt(spec), "1 again": machine.receipt(spec)}
+        if logical_ranks > 1 and machine.most_ranks > 1:
+            seen["2"] = machine.receipt(spec, workers=2)
+        if len(set(seen.values())) != 1:
+            raise Failed(f"L = {logical_ranks}: {seen}")
+        figures[f"L={logical_ranks}"] = {"digest": seen["1"][1], "runs": list(seen)}
+    if len({figure["digest"] for figure in figures.values()}) == 1:
+        raise Failed("the same digest for every L: the check cannot tell trainings apart")
+    return figures
+
+
+def check_speed(machine):
+    """One rank beside the same model in Python, in turns."""
+    size = timed(machine.device)
+    text = SOURCE / "examples/data/tinyshakespeare.txt"
+    spec = size.job(SOURCE).spec(machine.device, 1)
+    numbers = [size.layers, size.heads, size.width, size.window, size.batch, size.steps]
+    ours, theirs = [], []
+    for _ in range(2):
+        ours.append(steps_a_second(machine.tandem.run_job(spec, 1)))
+        done = subprocess.run([sys.executable, str(SOURCE / "tests/gpu/peer.py"), str(text), machine.device,
+                               *map(str, numbers)], capture_output=True, text=True, check=False)
+        if "No module named 'torch'" in done.stderr:
+            raise Skipped("torch for Python is not installed")
+        if done.returncode != 0:
+            raise Failed(done.stderr.strip().splitlines()[-1])
+        theirs.append(json.loads(done.stdout)["steps_a_second"])
+    return {"tandem_steps_a_second": max(ours), "python_steps_a_second": max(theirs), "ratio": max(ours) / max(theirs)}
+
+
+def check_memory(machine):
+    """What the device has in use while the timed model trains: alone, and one rank of two."""
+    if machine.device == "cpu" or shutil.which("nvidia-smi") is None:
+        raise Skipped("needs a GPU and nvidia-smi")
+    job, figures = timed(machine.device).job(SOURCE), {}
+    for logical_ranks in LOGICAL_RANKS:
+        for ranks in {1, min(2, machine.most_ranks, logical_ranks)}:
+            with MemoryWatch() as watch:
+                machine.receipt(job.spec(machine.device, logical_ranks), ranks)
+            figures[f"L={logical_ranks} ranks={ranks}"] = {"MiB": watch.most}
+    return figures
+
+
+class MemoryWatch:
+    """The most that any device has in use, in MiB, as nvidia-smi sees it."""
+
+    def __enter__(self):
+        self.most, self.over = 0, threading.Event()
+        self.thread = threading.Thread(target=self.look)
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.thread.join()
+
+    def look(self):
+        while not self.over.wait(0.2):
+            used = subprocess.run(["nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader,nounits"],
+                                  capture_output=True, text=True, check=False).stdout.split()
+            self.most = max([self.most, *(int(mib) for mib in used if mib.isdigit())])
+
+
+def all_checks():
+    yield "probe", check_probe
+    yield "doctor", check_doctor
+    yield "device", check_device
+    yield "sanitizer", check_sanitizer
+    for name in jobs(SOURCE):
+        yield f"repeats: {name}", lambda machine, name=name: check_repeats(machine, name)
+    for precision in ("bf16", "fp16"):
+        yield (f"repeats: gpt, {precision}",
+               lambda machine, more=f"precision: {precision}\n": check_repeats(machine, "gpt", more))
+    yield "speed", check_speed
+    yield "memory", check_memory
+
+
+def run(machine, name, check):
+    began = time.monotonic()
+    record = {"name": name, "outcome": "passed"}
+    try:
+        record["figures"] = check(machine)
+    except Skipped as why:
+        record.update(outcome="skipped", why=str(why))
+    except (Failed, subprocess.SubprocessError, OSError, KeyError, ValueError) as why:
+        record.update(outcome="failed", why=f"{type(why).__name__}: {why}")
+    record["seconds"] = round(time.monotonic() - began, 1)
+    print(f"{record['outcome']:8} {name} ({record['seconds']} s){': ' + record['why'] if 'why' in record else ''}", flush=True)
+    return record
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--binaries", required=True)
+    parser.add_argument("--device", required=True)
+    parser.add_argument("--out", type=pathlib.Path, required=True)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            machine = Machine(options, folder)
+        except Failed as why:
+            sys.exit(f"checks.py: {why}")
+        try:
+            records = [run(machine, name, check) for name, check in all_checks()]
+        finally:
+            machine.tandem.stop()
+    options.out.write_text(json.dumps({"device": options.device, "checks": records}, indent=1) + "\n")
+    sys.exit(1 if any(record["outcome"] == "failed" for record in records) else 0)
+
+
+main()
