@@ -2,6 +2,7 @@
 // CPU's kernels: a job there has to end with the same bits as on the CPU, after every step.
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -157,17 +158,25 @@ TEST_F(SavedOnDevice, CheckpointOfTheCpu_IsRefusedByItsDevice) {
 }
 
 TEST_F(OnDevice, RankThatDies_IsLostToTheOthers) {
-  setenv("TANDEM_DIE_AT", "PHASE_REDUCE:3", 1);
-  setenv("TANDEM_DIE_RANK", "1", 1);
-  const std::vector<RankRecord> ranks = RunJob(DYING_TRAINER, SmallJob(), 3, kOnDevice);
-  unsetenv("TANDEM_DIE_AT");
-  unsetenv("TANDEM_DIE_RANK");
-  EXPECT_EQ(ranks[1].exit_code, -SIGKILL);
+  v1::JobSpec spec = SmallJob();
+  spec.clear_epochs();
+  spec.set_steps(1'000'000);
+  std::vector<std::unique_ptr<TestTrainer>> ranks;
+  for (uint32_t rank = 0; rank < 3; ++rank) {
+    ranks.push_back(
+        std::make_unique<TestTrainer>(STAND_IN_TRAINER, PrepareFor(spec, rank, 3, "standin")));
+  }
+  const v1::Prepared of_rank_zero = ranks[0]->Await().prepared();
+  for (const auto& rank : ranks) rank->Start(of_rank_zero);
+  while (ranks[0]->position().step < 3) {
+    ASSERT_TRUE(ranks[0]->Await().has_progress()) << ranks[0]->Output();
+  }
+  ranks[1]->Kill();
   for (const uint32_t survivor : {0, 2}) {
-    ASSERT_TRUE(ranks[survivor].failure);
-    EXPECT_EQ(ranks[survivor].failure->code(), v1::CAUSE_CODE_PEER_LOST)
-        << ranks[survivor].failure->message();
-    EXPECT_EQ(ranks[survivor].exit_code, 1);
+    const RankRecord record = Record(*ranks[survivor]);
+    ASSERT_TRUE(record.failure) << record.output;
+    EXPECT_EQ(record.failure->code(), v1::CAUSE_CODE_PEER_LOST) << record.failure->message();
+    EXPECT_EQ(record.exit_code, 1);
   }
 }
 

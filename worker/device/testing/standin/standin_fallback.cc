@@ -128,5 +128,11 @@ TORCH_LIBRARY_IMPL(_, PrivateUse1, kernels) {
   kernels.fallback(torch::CppFunction::makeFromBoxedFunction<&RunOnCpu>());
 }
 
+// Those that devices without a kernel compute from others, in another order than the CPU.
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, kernels) {
+  kernels.impl("native_layer_norm", torch::CppFunction::makeFromBoxedFunction<&RunOnCpu>());
+  kernels.impl("native_group_norm", torch::CppFunction::makeFromBoxedFunction<&RunOnCpu>());
+}
+
 }  // namespace
 }  // namespace tandem::device::standin
