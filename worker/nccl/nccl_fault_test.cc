@@ -257,9 +257,9 @@ TEST(NcclAbortTest, ExchangeDroppedBeforeWait_LetsGoAndEndsTheTransport) {
   EXPECT_EQ(ranks.Await(0), 0);
 }
 
-// Nothing to take leave from: the peer is stopped.
-TEST(NcclAbortTest, TransportGoesWhileThePeerIsStopped_WithinSeconds) {
+TEST(NcclAbortTest, TransportGoesAndTheOthersTakeNoLeave_WithinSeconds) {
   RankProcesses ranks(2, [](NcclRank& rank) {
+    setenv("TANDEM_STAND_IN_NCCL_FAULT", "leave", 1);
     const auto transport = rank.Connect();
     EXPECT_TRUE(transport->Barrier().ok());
     if (rank.self.rank == Rank(1)) raise(SIGSTOP);
