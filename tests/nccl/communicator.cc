@@ -10,9 +10,8 @@ namespace tandem::stand_in {
 
 using nccl::NcclResult;
 
-Communicator::Communicator(const nccl::NcclUniqueId& id, Party self,
-                           std::optional<uint64_t> failing_exchange)
-    : failing_exchange_(failing_exchange) {
+Communicator::Communicator(const nccl::NcclUniqueId& id, Party self, Faults faults)
+    : faults_(faults) {
   Do([this, id, self] {
     std::vector<FileDescriptor> peers(1);
     const NcclResult met = Meet(id, self, interrupt_, &peers);
@@ -89,7 +88,7 @@ void Communicator::RunInStream(const Work& work) {
   NcclResult result = NcclResult::kSuccess;
   if (!interrupt_.raised()) {
     result = work(*mesh_, ++exchanges_, interrupt_);
-    if (exchanges_ == failing_exchange_) {
+    if (exchanges_ == faults_.failing_exchange) {
       Warn("exchange " + std::to_string(exchanges_) +
            " fails, as "
            "asked for");
@@ -109,7 +108,7 @@ void Communicator::RunInStream(const Work& work) {
 
 NcclResult Communicator::AwaitStreams() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return stopped_ || in_streams_ == 0; });
+  changed_.wait(lock, [this] { return stopped_ || (in_streams_ == 0 && !faults_.no_leave); });
   return NcclResult::kSuccess;
 }
 

@@ -24,8 +24,11 @@ using Work = std::function<nccl::NcclResult(Mesh&, uint64_t number, const Interr
 // callers ask whether it is done. Kept by what it has put there. Thread-safe.
 class Communicator : public std::enable_shared_from_this<Communicator> {
  public:
-  // `failing_exchange`: the one that fails asynchronously, if any, counted from 1.
-  Communicator(const nccl::NcclUniqueId& id, Party self, std::optional<uint64_t> failing_exchange);
+  struct Faults {
+    std::optional<uint64_t> failing_exchange;  // fails asynchronously; counted from 1
+    bool no_leave = false;                     // Finalize stays in progress
+  };
+  Communicator(const nccl::NcclUniqueId& id, Party self, Faults faults);
   ~Communicator();
 
   // kInProgress: at it.
@@ -47,7 +50,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   nccl::NcclResult AwaitStreams();
   void Fail(nccl::NcclResult error);
 
-  const std::optional<uint64_t> failing_exchange_;
+  const Faults faults_;
   Interrupt interrupt_;
   std::optional<Mesh> mesh_;  // by the thread, then by streams
   uint64_t exchanges_ = 0;    // by streams

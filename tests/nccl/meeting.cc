@@ -58,10 +58,9 @@ class Host {
     Hello hello;
     if (!Read(connection, &hello, sizeof(hello), never_) || !IsHello(hello)) return true;
     if (guests_.empty()) ranks_ = hello.ranks;
-    const bool agrees = hello.ranks == ranks_;
-    const bool is_new =
-        guests_.try_emplace(hello.rank, Guest{std::move(connection), hello.port}).second;
-    return agrees && is_new;
+    const bool agrees = hello.ranks == ranks_ && !guests_.contains(hello.rank);
+    guests_.emplace(hello.rank, Guest{std::move(connection), hello.port});
+    return agrees;
   }
 
   // No ports: they disagree.
@@ -76,7 +75,7 @@ class Host {
   const Interrupt never_;
   const FileDescriptor listener_;
   int ranks_ = 0;
-  std::map<int, Guest> guests_;  // by rank
+  std::multimap<int, Guest> guests_;  // by rank
 };
 
 NcclResult Gone(const std::string& who) {

@@ -9,11 +9,10 @@
 // end, main memory given for the device's.
 //
 // TANDEM_STAND_IN_NCCL_FAULT makes it fail: "mint": no id can be had. "RANK:N": on that rank the Nth
-// exchange of each communicator fails asynchronously.
+// exchange of each communicator fails asynchronously. "leave": no communicator is ever finalized.
 
 #include <cstdlib>
 #include <memory>
-#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -41,11 +40,15 @@ std::string Fault() {
   return fault == nullptr ? "" : fault;
 }
 
-std::optional<uint64_t> FailingExchange(int rank) {
+Communicator::Faults FaultsOf(int rank) {
   const std::string fault = Fault();
+  Communicator::Faults faults;
+  faults.no_leave = fault == "leave";
   const size_t colon = fault.find(':');
-  if (colon == std::string::npos || std::stoi(fault) != rank) return std::nullopt;
-  return std::stoull(fault.substr(colon + 1));
+  if (colon != std::string::npos && std::stoi(fault) == rank) {
+    faults.failing_exchange = std::stoull(fault.substr(colon + 1));
+  }
+  return faults;
 }
 
 size_t BytesOf(size_t count, NcclDataType type) {
@@ -151,7 +154,7 @@ NcclResult ncclCommInitRankConfig(NcclComm** comm, int ranks, NcclUniqueId id, i
     return NcclResult::kInvalidArgument;
   }
   *comm = new NcclComm;
-  (*comm)->inside = std::make_shared<Communicator>(id, Party{ranks, rank}, FailingExchange(rank));
+  (*comm)->inside = std::make_shared<Communicator>(id, Party{ranks, rank}, FaultsOf(rank));
   return NcclResult::kInProgress;
 }
 
