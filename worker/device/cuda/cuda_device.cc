@@ -140,7 +140,7 @@ absl::StatusOr<std::unique_ptr<Device>> OpenCudaDevice(uint32_t index) {
   if (absl::Status status = CheckDriver(); !status.ok()) return status;
   if (absl::Status status = CheckIndex(index); !status.ok()) return status;
   if (absl::Status status = CheckEnvironment(); !status.ok()) return status;
-  if (absl::Status status = SetSwitches(); !status.ok()) return status;
+  if (absl::Status status = SetSwitches(Switches()); !status.ok()) return status;
   const auto device_index = static_cast<int8_t>(index);
   if (absl::Status status = StartCuda(device_index); !status.ok()) return status;
   const absl::StatusOr<std::string> fingerprint = FingerprintOf(device_index);

@@ -3,11 +3,11 @@
 #include <ATen/Context.h>
 
 #include <cstdlib>
-#include <iterator>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "torch/version.h"
 
 namespace tandem::device {
 namespace {
@@ -33,70 +33,9 @@ constexpr Variable kVariables[] = {
     {"NCCL_DEBUG", "WARN", false},
 };
 
-struct Switch {
-  const char* name;
-  void (*set)(at::Context& context);
-  bool (*is_set)(const at::Context& context);
-};
-
 bool UsesTf32(const at::Context& context, at::Float32Op op) {
   return context.float32Precision(at::Float32Backend::CUDA, op) == at::Float32Precision::TF32;
 }
-
-const Switch kSwitches[] = {
-    {"deterministic algorithms",
-     [](at::Context& c) { c.setDeterministicAlgorithms(true, /*warn_only=*/false); },
-     [](const at::Context& c) {
-       return c.deterministicAlgorithms() && !c.deterministicAlgorithmsWarnOnly();
-     }},
-    {"cuDNN deterministic", [](at::Context& c) { c.setDeterministicCuDNN(true); },
-     [](const at::Context& c) { return c.deterministicCuDNN(); }},
-    // A benchmark would choose kernels by measuring them.
-    {"cuDNN without benchmark", [](at::Context& c) { c.setBenchmarkCuDNN(false); },
-     [](const at::Context& c) { return !c.benchmarkCuDNN(); }},
-    {"matrix products without TF32", [](at::Context& c) { c.setAllowTF32CuBLAS(false); },
-     [](const at::Context& c) {
-       return !c.allowTF32CuBLAS() && !UsesTf32(c, at::Float32Op::MATMUL);
-     }},
-    {"cuDNN without TF32", [](at::Context& c) { c.setAllowTF32CuDNN(false); },
-     [](const at::Context& c) {
-       return !c.allowTF32CuDNN() && !UsesTf32(c, at::Float32Op::CONV) &&
-              !UsesTf32(c, at::Float32Op::RNN);
-     }},
-    {"fp16 products summed in float32",
-     [](at::Context& c) {
-       c.setAllowFP16ReductionCuBLAS(false);
-       c.setAllowFP16AccumulationCuBLAS(false);
-     },
-     [](const at::Context& c) {
-       return c.allowFP16ReductionCuBLAS() !=
-                  at::CuBLASReductionOption::AllowReducedPrecisionWithSplitK &&
-              !c.allowFP16AccumulationCuBLAS();
-     }},
-    {"bf16 products summed in float32",
-     [](at::Context& c) { c.setAllowBF16ReductionCuBLAS(false); },
-     [](const at::Context& c) {
-       return c.allowBF16ReductionCuBLAS() !=
-              at::CuBLASReductionOption::AllowReducedPrecisionWithSplitK;
-     }},
-    // Matrix products and a softmax, which the switches above are for. The backward passes of the fused
-    // kernels add with atomics in cuDNN's case, and only by default in the others'; which of them is
-    // taken depends on shapes, types and generations of devices.
-    {"attention as matrix products",
-     [](at::Context& c) {
-       c.setSDPUseMath(true);
-       c.setSDPUseFlash(false);
-       c.setSDPUseFA3(false);
-       c.setSDPUseMemEfficient(false);
-       c.setSDPUseCuDNN(false);
-       c.setAllowFP16BF16ReductionMathSDP(false);
-     },
-     [](const at::Context& c) {
-       return c.userEnabledMathSDP() && !c.userEnabledFlashSDP() && !c.userEnabledFA3SDP() &&
-              !c.userEnabledMemEfficientSDP() && !c.userEnabledCuDNNSDP() &&
-              !c.allowFP16BF16ReductionMathSDP();
-     }},
-};
 
 std::string Assignment(const Variable& variable) {
   return absl::StrCat(variable.name, "=", variable.value);
@@ -125,21 +64,79 @@ absl::Status CheckEnvironment() {
   return absl::OkStatus();
 }
 
-absl::Status SetSwitches() {
+const std::vector<Switch>& Switches() {
+  static const std::vector<Switch> switches = {
+      {"deterministic algorithms",
+       [](at::Context& c) { c.setDeterministicAlgorithms(true, /*warn_only=*/false); },
+       [](const at::Context& c) {
+         return c.deterministicAlgorithms() && !c.deterministicAlgorithmsWarnOnly();
+       }},
+      {"cuDNN deterministic", [](at::Context& c) { c.setDeterministicCuDNN(true); },
+       [](const at::Context& c) { return c.deterministicCuDNN(); }},
+      // A benchmark would choose kernels by measuring them.
+      {"cuDNN without benchmark", [](at::Context& c) { c.setBenchmarkCuDNN(false); },
+       [](const at::Context& c) { return !c.benchmarkCuDNN(); }},
+      {"matrix products without TF32", [](at::Context& c) { c.setAllowTF32CuBLAS(false); },
+       [](const at::Context& c) {
+         return !c.allowTF32CuBLAS() && !UsesTf32(c, at::Float32Op::MATMUL);
+       }},
+      {"cuDNN without TF32", [](at::Context& c) { c.setAllowTF32CuDNN(false); },
+       [](const at::Context& c) {
+         return !c.allowTF32CuDNN() && !UsesTf32(c, at::Float32Op::CONV) &&
+                !UsesTf32(c, at::Float32Op::RNN);
+       }},
+      {"fp16 products summed in float32",
+       [](at::Context& c) {
+         c.setAllowFP16ReductionCuBLAS(false);
+         c.setAllowFP16AccumulationCuBLAS(false);
+       },
+       [](const at::Context& c) {
+         return c.allowFP16ReductionCuBLAS() !=
+                    at::CuBLASReductionOption::AllowReducedPrecisionWithSplitK &&
+                !c.allowFP16AccumulationCuBLAS();
+       }},
+      {"bf16 products summed in float32",
+       [](at::Context& c) { c.setAllowBF16ReductionCuBLAS(false); },
+       [](const at::Context& c) {
+         return c.allowBF16ReductionCuBLAS() !=
+                at::CuBLASReductionOption::AllowReducedPrecisionWithSplitK;
+       }},
+      // Matrix products and a softmax, which the switches above are for. Of the fused kernels some
+      // add with atomics in the backward pass, and which one is taken depends on shapes, types and
+      // the generation of the device.
+      {"attention as matrix products",
+       [](at::Context& c) {
+         c.setSDPUseMath(true);
+         c.setSDPUseFlash(false);
+         c.setSDPUseFA3(false);
+         c.setSDPUseMemEfficient(false);
+         c.setSDPUseCuDNN(false);
+         c.setAllowFP16BF16ReductionMathSDP(false);
+       },
+       [](const at::Context& c) {
+         return c.userEnabledMathSDP() && !c.userEnabledFlashSDP() && !c.userEnabledFA3SDP() &&
+                !c.userEnabledMemEfficientSDP() && !c.userEnabledCuDNNSDP() &&
+                !c.allowFP16BF16ReductionMathSDP();
+       }},
+  };
+  return switches;
+}
+
+absl::Status SetSwitches(const std::vector<Switch>& switches) {
   at::Context& context = at::globalContext();
-  for (const Switch& one : kSwitches) {
+  for (const Switch& one : switches) {
     one.set(context);
     if (one.is_set(context)) continue;
-    return absl::FailedPreconditionError(absl::StrCat(
-        "LibTorch does not take the switch '", one.name,
-        "', which equal bits need: does a variable of the environment (TORCH_...) overrule it?"));
+    return absl::FailedPreconditionError(absl::StrCat("LibTorch ", TORCH_VERSION,
+                                                      " does not take the switch '", one.name,
+                                                      "', which equal bits need"));
   }
   return absl::OkStatus();
 }
 
 std::string DescribeDeterminism() {
   std::vector<std::string> said;
-  for (const Switch& one : kSwitches) said.emplace_back(one.name);
+  for (const Switch& one : Switches()) said.emplace_back(one.name);
   for (const Variable& variable : kVariables) {
     if (variable.decides_bits) said.push_back(Assignment(variable));
   }

@@ -6,6 +6,10 @@
 
 #include "absl/status/status.h"
 
+namespace at {
+class Context;
+}
+
 namespace tandem::device {
 
 // All that decides about the bits of a computation on an NVIDIA device, besides the device and the
@@ -19,9 +23,17 @@ std::vector<std::pair<std::string, std::string>> DeterministicEnvironment();
 //   FailedPrecondition  one has another value: names it.
 absl::Status CheckEnvironment();
 
-// Sets LibTorch's switches, and reads each back.
+struct Switch {
+  const char* name;
+  void (*set)(at::Context& context);
+  bool (*is_set)(const at::Context& context);
+};
+// LibTorch's.
+const std::vector<Switch>& Switches();
+
+// Sets each, and reads it back.
 //   FailedPrecondition  one did not take: names it.
-absl::Status SetSwitches();
+absl::Status SetSwitches(const std::vector<Switch>& switches);
 
 // What was set, for people and for a fingerprint: "deterministic algorithms, ...".
 std::string DescribeDeterminism();

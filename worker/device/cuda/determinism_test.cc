@@ -42,7 +42,7 @@ TEST_F(DeterminismTest, Switches_AreSetInLibTorch) {
   at::Context& context = at::globalContext();
   context.setBenchmarkCuDNN(true);
   context.setAllowTF32CuBLAS(true);
-  ASSERT_TRUE(SetSwitches().ok()) << SetSwitches();
+  ASSERT_TRUE(SetSwitches(Switches()).ok());
   EXPECT_TRUE(context.deterministicAlgorithms());
   EXPECT_FALSE(context.benchmarkCuDNN());
   EXPECT_FALSE(context.allowTF32CuBLAS());
@@ -51,16 +51,12 @@ TEST_F(DeterminismTest, Switches_AreSetInLibTorch) {
             at::Float32Precision::IEEE);
 }
 
-// LibTorch listens to the environment more than to its switch.
-TEST_F(DeterminismTest, OverruledSwitch_IsNamed) {
-  EXPECT_EXIT(
-      {
-        setenv("TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", "1", 1);
-        const absl::Status status = SetSwitches();
-        std::fputs(std::string(status.message()).c_str(), stderr);
-        std::exit(status.ok() ? 0 : 1);
-      },
-      testing::ExitedWithCode(1), "matrix products without TF32");
+TEST_F(DeterminismTest, SwitchThatDoesNotTake_IsNamed) {
+  std::vector<Switch> switches = Switches();
+  switches[2].set = [](at::Context& context) { context.setBenchmarkCuDNN(true); };
+  const absl::Status status = SetSwitches(switches);
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("cuDNN without benchmark"));
 }
 
 TEST_F(DeterminismTest, Description_HasSwitchesAndVariables) {
