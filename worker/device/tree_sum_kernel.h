@@ -61,13 +61,6 @@ TANDEM_HOST_AND_DEVICE inline float MultiplyRounded(float value, float scale) {
 #endif
 }
 
-template <int64_t kLanes>
-TANDEM_HOST_AND_DEVICE inline Lanes<kLanes> LoadLanes(const float* from) {
-  Lanes<kLanes> lanes;
-  __builtin_memcpy(&lanes, __builtin_assume_aligned(from, sizeof(lanes)), sizeof(lanes));
-  return lanes;
-}
-
 // The sum of elements [element, element + kLanes). All of it is read before anything is written:
 // `sum` may be one of the blocks.
 template <int64_t kLanes>
@@ -76,7 +69,7 @@ TANDEM_HOST_AND_DEVICE inline void AddTerms(const TreeTerm* terms, uint32_t coun
   Lanes<kLanes> stack[kTreeDepth];
   uint32_t depth = 0;
   for (uint32_t i = 0; i < count; ++i) {
-    Lanes<kLanes> node = LoadLanes<kLanes>(terms[i].values + element);
+    Lanes<kLanes> node = *reinterpret_cast<const Lanes<kLanes>*>(terms[i].values + element);
     for (uint32_t addition = 0; addition < terms[i].additions; ++addition) {
       const Lanes<kLanes> left = stack[--depth];
       for (int64_t k = 0; k < kLanes; ++k) node.lane[k] = AddRounded(left.lane[k], node.lane[k]);
@@ -85,7 +78,7 @@ TANDEM_HOST_AND_DEVICE inline void AddTerms(const TreeTerm* terms, uint32_t coun
   }
   Lanes<kLanes> root = stack[0];
   for (int64_t k = 0; k < kLanes; ++k) root.lane[k] = MultiplyRounded(root.lane[k], scale);
-  __builtin_memcpy(__builtin_assume_aligned(sum + element, sizeof(root)), &root, sizeof(root));
+  *reinterpret_cast<Lanes<kLanes>*>(sum + element) = root;
 }
 
 // How many pieces of work a run is: vectors, and single elements before and after them.

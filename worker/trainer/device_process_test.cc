@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "common/spec/spec.h"
 #include "common/temporary_folder.h"
 #include "gmock/gmock.h"
@@ -197,6 +199,24 @@ TEST_F(OnDevice, UniqueId_IsMintedByRankZeroAndNotPrinted) {
   EXPECT_EQ(id.size(), 128u);
   EXPECT_EQ(second.Await().prepared().nccl_unique_id(), "");
   EXPECT_THAT(first.Output(), Not(HasSubstr(id.substr(0, 16))));
+}
+
+// The whole way with the real library, as far as it goes: it mints an id for the ranks, and then finds
+// no driver for what they train on.
+TEST_F(OnDevice, RealLibraryWithoutADriver_EveryRankEndsInItsWords) {
+  if (std::string(REAL_NCCL).empty()) GTEST_SKIP() << "there was no libnccl.so.2 to be found";
+  setenv("TANDEM_STANDIN_COLLECTIVES", REAL_NCCL, 1);
+  setenv("NCCL_SOCKET_IFNAME", "lo", 1);
+  setenv("NCCL_RAS_ENABLE", "0", 1);
+  const absl::Time begin = absl::Now();
+  const std::vector<RankRecord> ranks = Run(SmallJob(), 2);
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(60));
+  for (const RankRecord& rank : ranks) {
+    ASSERT_TRUE(rank.failure) << rank.output;
+    EXPECT_THAT(rank.failure->message(), HasSubstr("NCCL: "));
+    EXPECT_EQ(rank.exit_code, 1);
+    RecordProperty("said", rank.failure->message());
+  }
 }
 
 }  // namespace

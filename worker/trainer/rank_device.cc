@@ -40,8 +40,9 @@ std::string RankDevice::Fingerprint() const {
 
 std::string RankDevice::Libraries() const {
   if (library_ == nullptr) return "";
-  return absl::StrCat(kind_, " ", library_->runtime_version(), ", driver ",
-                      library_->driver_version());
+  const std::string driver = library_->driver_version();
+  return absl::StrCat(kind_, " ", library_->runtime_version(), driver.empty() ? "" : ", driver ",
+                      driver);
 }
 
 std::vector<std::string> RankDevice::Environment() const {
