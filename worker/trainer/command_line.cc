@@ -7,6 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "common/version.h"
 #include "worker/ddp/c10d_process.h"
+#include "worker/trainer/probe.h"
 #include "worker/trainer/rank_session.h"
 #include "worker/trainer/stack_printer.h"
 #include "worker/trainer/versions.h"
@@ -38,6 +39,7 @@ int TrainerMain(int argc, char** argv, const Hooks& hooks) {
     std::cout << "tandem-trainer " << kVersion << " (" << LibraryVersions() << ")" << std::endl;
     return 0;
   }
+  if (argc == 2 && std::string(argv[1]) == "--probe") return PrintProbeReport();
   InstallStackPrinter(argv[0]);
   ddp::PrepareProcessForC10d();
   std::map<std::string, std::string> flags;
