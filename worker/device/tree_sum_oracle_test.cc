@@ -24,18 +24,19 @@ std::vector<float> SumOfRanks(const TreeScene& scene, const TreeShape& shape) {
   std::vector<std::vector<uint8_t>> presence;
   presence.reserve(scene.blocks().size());
   auto next = scene.blocks().begin();
-  ddp::RankBlocks ranks(shape.world_size, shape.logical_ranks, [&](Rank, size_t) {
+  const auto memory = [&](Rank, size_t) {
     const TreeSum::Block& block = *next++;
     presence.emplace_back(block.present, block.present + shape.segments.size());
     auto* values = const_cast<float*>(block.values);
     return ddp::FlatGradient{at::from_blob(values, {layout.elements()}).clone(),
                              presence.back().data()};
-  });
-  ranks.Add(layout);
+  };
+  ddp::RankBlocks ranks(/*device=*/nullptr, shape.world_size, shape.logical_ranks, memory);
+  EXPECT_TRUE(ranks.Add(layout, kScale).ok());
   std::vector<float> sums(layout.elements(), TreeScene::kUntouched);
   for (int64_t element = 0; element < layout.elements(); ++element) {
     if (!ranks.sum().present[scene.SegmentOf(element)]) continue;
-    sums[element] = ranks.sum().values.data_ptr<float>()[element] * kScale;
+    sums[element] = ranks.sum().values.data_ptr<float>()[element];
   }
   return sums;
 }
