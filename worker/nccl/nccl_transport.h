@@ -22,7 +22,7 @@ struct NcclOptions {
 
 // Connects all ranks of the attempt, each with the id that rank 0 minted (NcclLibrary::MintUniqueId).
 // Collective. `library` and `device` outlive the transport. Exchanges take main memory, or memory of
-// // `device`, which is quicker; none outlives the transport. (A world of one connects with itself;
+// `device`, which is quicker; none outlives the transport. (A world of one connects with itself;
 // LocalTransport does without.)
 //   DeadlineExceeded    a rank did not connect within `connect_timeout`; or NCCL does not tell what is
 //                       wrong, such as a rank that died when it had been heard of.
