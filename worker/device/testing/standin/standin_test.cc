@@ -18,12 +18,12 @@ using ::testing::HasSubstr;
 
 class Standin : public ::testing::Test {
  protected:
-  Standin() {
+  static std::unique_ptr<Device> Open() {
     setenv("STANDIN_EQUAL_BITS", "1", 1);
-    device_ = LoadDeviceLibrary("standin").value()->Open(0).value();
+    return LoadDeviceLibrary("standin").value()->Open(0).value();
   }
 
-  std::unique_ptr<Device> device_;
+  const std::unique_ptr<Device> device_ = Open();
   const at::Device place_{device_->torch_name()};
 };
 
