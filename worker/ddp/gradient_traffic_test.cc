@@ -116,7 +116,9 @@ TEST(GradientTrafficTest, ShardedBucketOfTwoToThePowerRanks_SendsWhatARingSends)
 // Of eight leaves, two of three ranks have two blocks, and one of five.
 TEST(GradientTrafficTest, ShardedBucketOfRanksWithTwoBlocks_SendsThreeHalvesOfARing) {
   for (const uint32_t world_size : {3, 5}) {
-    const uint64_t shard_bytes = (kElements + world_size - 1) / world_size * sizeof(float);
+    constexpr uint64_t kVectorBytes = 16;
+    const uint64_t in_all = world_size * kVectorBytes;
+    const uint64_t shard_bytes = (kGradientBytes + in_all - 1) / in_all * kVectorBytes;
     const uint64_t values = 3 * (world_size - 1) * shard_bytes;  // two blocks and the sum
     for (const uint64_t bytes : BytesSent(world_size, kElements, {.gather_bytes = 0})) {
       EXPECT_EQ(bytes, values + (world_size - 1) * kPresenceSlot) << world_size << " ranks";

@@ -7,7 +7,8 @@
 
 namespace tandem::ddp {
 
-// The transport of a world of one: every exchange is over before it began. Needs no network.
+// The transport of a world of one: every exchange is over before it began. Needs no network. What
+// StartAllToAll is given is main memory.
 class LocalTransport : public Transport {
  public:
   Rank rank() const override { return Rank(0); }

@@ -9,6 +9,14 @@
 namespace tandem::ddp {
 namespace {
 
+// Elements that are added at once, where shards begin at such a place in memory.
+constexpr int64_t kVector = 4;
+
+int64_t ShardOfEach(int64_t elements, int64_t world_size) {
+  const int64_t in_all = world_size * kVector;
+  return (elements + in_all - 1) / in_all * kVector;
+}
+
 // The elements are cut into a shard per rank, of equal size, the last ones perhaps beyond the end.
 // Block buffers are shards one behind the other, so that nothing is packed for sending: one
 // all-to-all for each of the blocks that a rank has (one, if W is a power of two), and the sums
@@ -19,7 +27,7 @@ class ShardExchange : public BucketExchange {
                 const FlatLayout& layout)
       : transport_(transport),
         elements_(layout.elements()),
-        shard_((layout.elements() + transport.world_size() - 1) / transport.world_size()),
+        shard_(ShardOfEach(layout.elements(), transport.world_size())),
         own_shard_(layout.Slice(ShardBegin(), ShardEnd())),
         slots_(transport, identity,
                MaxBlocksPerRank(transport.world_size(), identity.logical_ranks)),

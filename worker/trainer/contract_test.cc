@@ -10,6 +10,7 @@
 #include "tandem/v1/job.pb.h"
 #include "worker/trainer/contract_jobs.h"
 #include "worker/trainer/test_job.h"
+#include "worker/trainer/test_modules.h"
 #include "worker/trainer/traced_run.h"
 
 namespace tandem::trainer {

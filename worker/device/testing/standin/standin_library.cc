@@ -79,7 +79,7 @@ class StandinLibrary final : public DeviceLibrary {
                          .compute_capability = "1.0",
                          .total_bytes = kBytes,
                          .free_bytes = kBytes,
-                         .peers = {1 - i}});
+                         .peers = {i ^ 1u}});
     }
     return devices;
   }
