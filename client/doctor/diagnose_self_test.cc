@@ -11,8 +11,9 @@ void DiagnoseSelfTest(const v1::SelfTestReport& report, Findings* findings) {
       is_cpu ? "train nothing here: memory that fails, or a build that does not fit this processor"
              : kExchangeRemedy;
   for (const v1::SelfTestCase& one : report.cases()) {
-    const std::string found = absl::StrCat(one.name(), ": ", one.values(), " values compared, ",
-                                           one.different(), " differ");
+    const std::string found =
+        absl::StrCat(one.name(), ": ", one.values(), " values compared, ", one.different(),
+                     " differ", one.first_difference().empty() ? "" : ": ", one.first_difference());
     if (one.different() == 0 && one.values() > 0) {
       findings->Ok(aspect, found);
     } else {
