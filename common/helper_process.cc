@@ -47,8 +47,7 @@ std::string LastLine(const std::string& text) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<HelperProcess>> HelperProcess::Start(
-    std::string path, std::vector<std::string> arguments) {
+absl::StatusOr<std::unique_ptr<HelperProcess>> HelperProcess::Start(Command command) {
   int output[2], errors[2];
   if (pipe2(output, O_CLOEXEC) != 0) return absl::ErrnoToStatus(errno, "pipe2");
   FileDescriptor output_read(output[0]), output_write(output[1]);
@@ -56,12 +55,11 @@ absl::StatusOr<std::unique_ptr<HelperProcess>> HelperProcess::Start(
   FileDescriptor errors_read(errors[0]), errors_write(errors[1]);
   const FileDescriptor nothing(open("/dev/null", O_RDONLY | O_CLOEXEC));
   for (const int fd : {output[0], errors[0]}) fcntl(fd, F_SETFL, O_NONBLOCK);
-  const auto pid = Spawn({.path = path,
-                          .arguments = std::move(arguments),
-                          .descriptors = {nothing.get(), output_write.get(), errors_write.get()}});
+  command.descriptors = {nothing.get(), output_write.get(), errors_write.get()};
+  const auto pid = Spawn(command);
   if (!pid.ok()) return pid.status();
-  return std::unique_ptr<HelperProcess>(
-      new HelperProcess(std::move(path), *pid, std::move(output_read), std::move(errors_read)));
+  return std::unique_ptr<HelperProcess>(new HelperProcess(
+      std::move(command.path), *pid, std::move(output_read), std::move(errors_read)));
 }
 
 HelperProcess::HelperProcess(std::string path, pid_t pid, FileDescriptor output,
@@ -137,7 +135,7 @@ std::string HelperProcess::name() const { return std::filesystem::path(path_).fi
 
 absl::StatusOr<std::string> AskProgram(const std::string& path, std::vector<std::string> arguments,
                                        absl::Duration patience) {
-  auto helper = HelperProcess::Start(path, std::move(arguments));
+  auto helper = HelperProcess::Start({.path = path, .arguments = std::move(arguments)});
   if (!helper.ok()) return helper.status();
   return (*helper)->ReadRest(absl::Now() + patience);
 }

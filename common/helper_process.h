@@ -25,9 +25,9 @@ namespace tandem {
 //   ResourceExhausted  it printed more than anybody would want to know.
 class HelperProcess {
  public:
+  // With descriptors of its own: those of `command` do not count.
   //   Any code of errno  it cannot be started.
-  static absl::StatusOr<std::unique_ptr<HelperProcess>> Start(std::string path,
-                                                              std::vector<std::string> arguments);
+  static absl::StatusOr<std::unique_ptr<HelperProcess>> Start(Command command);
   ~HelperProcess();
 
   // The next line on its standard output, without the end of it.

@@ -18,6 +18,10 @@ absl::StatusOr<std::string> Ask(const std::string& script, absl::Duration patien
   return AskProgram("/bin/sh", {"-c", script}, patience);
 }
 
+absl::StatusOr<std::unique_ptr<HelperProcess>> Start(const std::string& script) {
+  return HelperProcess::Start({.path = "/bin/sh", .arguments = {"-c", script}});
+}
+
 TEST(HelperProcessTest, ProgramThatPrints_IsTheAnswer) {
   EXPECT_EQ(*Ask("echo one; echo two; echo three >&2"), "one\ntwo\n");
   EXPECT_EQ(*Ask(""), "");
@@ -39,7 +43,7 @@ TEST(HelperProcessTest, ProgramThatIsNotThere_CannotBeStarted) {
 TEST(HelperProcessTest, ProgramThatHangs_IsGivenUpAndKilledWithItsChildren) {
   std::string child;
   {
-    auto helper = *HelperProcess::Start("/bin/sh", {"-c", "sleep 600 & echo $!; wait"});
+    auto helper = *Start("sleep 600 & echo $!; wait");
     child = *helper->ReadLine(absl::Now() + kPatience);
     EXPECT_EQ(helper->ReadRest(absl::Now() + absl::Milliseconds(20)).status().code(),
               absl::StatusCode::kDeadlineExceeded);
@@ -62,7 +66,7 @@ TEST(HelperProcessTest, OutputClosedEarly_TheEndIsStillWaitedFor) {
 }
 
 TEST(HelperProcessTest, Lines_ComeOneByOneAndThenTheRest) {
-  auto helper = *HelperProcess::Start("/bin/sh", {"-c", "echo a; echo b; printf c"});
+  auto helper = *Start("echo a; echo b; printf c");
   const absl::Time deadline = absl::Now() + kPatience;
   EXPECT_EQ(*helper->ReadLine(deadline), "a");
   EXPECT_EQ(*helper->ReadLine(deadline), "b");
@@ -70,7 +74,7 @@ TEST(HelperProcessTest, Lines_ComeOneByOneAndThenTheRest) {
 }
 
 TEST(HelperProcessTest, EndBeforeTheLine_IsAnError) {
-  auto helper = *HelperProcess::Start("/bin/sh", {"-c", "printf half"});
+  auto helper = *Start("printf half");
   const absl::Status status = helper->ReadLine(absl::Now() + kPatience).status();
   EXPECT_THAT(std::string(status.message()), HasSubstr("sh ended with exit code 0"));
 }
