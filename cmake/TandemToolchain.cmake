@@ -18,7 +18,9 @@ endif()
 
 # For our own code; generated code is compiled without.
 add_library(tandem_warnings INTERFACE)
-target_compile_options(tandem_warnings INTERFACE -Wall -Wextra -Werror -Wno-unused-parameter)
+target_compile_options(tandem_warnings INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Werror;-Wno-unused-parameter>
+  $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings;-Xcompiler=-Wall,-Wextra,-Werror>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   target_compile_options(tandem_warnings INTERFACE -Wthread-safety)
 endif()

@@ -12,8 +12,9 @@ class AllReduceExchange : public BucketExchange {
   AllReduceExchange(Transport& transport, const BucketIdentity& identity, const FlatLayout& layout)
       : transport_(transport),
         layout_(layout),
-        slots_(transport, identity, /*blocks=*/1, BucketSlots::Content::kPresence),
-        sum_{at::zeros({layout.elements()}, at::kFloat), slots_.present(transport.rank(), 0)} {}
+        slots_(transport, identity, /*blocks=*/1),
+        sum_{at::zeros({layout.elements()}, layout.options()),
+             slots_.present(transport.rank(), 0)} {}
 
   FlatGradient own(size_t index) const override { return sum_; }
 
@@ -24,13 +25,15 @@ class AllReduceExchange : public BucketExchange {
         {sum_.values.mutable_data_ptr<float>(), static_cast<size_t>(layout_.elements())});
   }
 
-  absl::Status Add() override {
+  absl::Status Add(float scale) override {
     if (absl::Status status = slots_.Wait(); !status.ok()) return status;
     for (uint32_t rank = 0; rank < transport_.world_size(); ++rank) {
       const uint8_t* present = slots_.present(Rank(rank), 0);
       for (size_t i = 0; i < layout_.segments(); ++i) sum_.present[i] |= present[i];
     }
-    return slots_.WaitFor(std::move(values_));
+    if (absl::Status status = slots_.WaitFor(std::move(values_)); !status.ok()) return status;
+    sum_.values.mul_(scale);
+    return absl::OkStatus();
   }
 
   absl::Status Wait() override { return absl::OkStatus(); }

@@ -8,6 +8,7 @@
 #include "worker/ddp/bucket_slots.h"
 #include "worker/ddp/flat_gradient.h"
 #include "worker/ddp/transport.h"
+#include "worker/device/device.h"
 
 namespace tandem::ddp {
 
@@ -28,19 +29,20 @@ class BucketExchange {
 
   // Sends this rank's sums off.
   virtual void Start(uint64_t step) = 0;
-  // Waits for what the other ranks sent and adds it up; what is left to send is on its way after.
-  // Errors as GradientReducer::Finish.
-  virtual absl::Status Add() = 0;
+  // Waits for what the other ranks sent, adds it up and multiplies the sum by `scale`; what is left
+  // to send is on its way after. Errors as GradientReducer::Finish, and of a device as Device.
+  virtual absl::Status Add(float scale) = 0;
   // Waits for the whole. Errors as above.
   virtual absl::Status Wait() = 0;
 
-  // After Wait, until own is written: the sum. The same memory every time.
+  // After Wait, until own is written: the sum, scaled. The same memory every time.
   virtual FlatGradient sum() const = 0;
 };
 
 // Every rank gets all blocks and adds them itself, in the tree: one stage, in which each rank sends
-// B (W-1) times a block's bytes. For small buckets, or few ranks.
-std::unique_ptr<BucketExchange> MakeGatherExchange(Transport& transport,
+// B (W-1) times a block's bytes. For small buckets, or few ranks. `device`: as in
+// GradientReducerOptions.
+std::unique_ptr<BucketExchange> MakeGatherExchange(Transport& transport, device::Device* device,
                                                    const BucketIdentity& identity,
                                                    const FlatLayout& layout);
 
@@ -49,7 +51,7 @@ std::unique_ptr<BucketExchange> MakeGatherExchange(Transport& transport,
 // ring sends, 2(W-1)/W, if W is a power of two, and (B+1)/2 times as much otherwise: 3/2 of it for
 // 3 or 5 ranks and 8 leaves. Memory for 2B blocks. The order per element is that of the exchange
 // above, and so are the bits.
-std::unique_ptr<BucketExchange> MakeShardExchange(Transport& transport,
+std::unique_ptr<BucketExchange> MakeShardExchange(Transport& transport, device::Device* device,
                                                   const BucketIdentity& identity,
                                                   const FlatLayout& layout);
 

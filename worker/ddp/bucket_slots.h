@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -25,13 +26,14 @@ struct BucketIdentity {
 
 // What every rank tells every other about its blocks of a bucket, in one all-gather: one slot per
 // rank, with a header, the presence of each block's segments, and, if wanted, each block's values.
+// Values that are not in main memory, where all the rest is, go in an all-gather of their own.
 // Not thread-safe.
 class BucketSlots {
  public:
-  enum class Content { kPresence, kPresenceAndValues };
-
-  // Slots for `blocks` blocks of each rank; some ranks may have fewer.
-  BucketSlots(Transport& transport, const BucketIdentity& identity, size_t blocks, Content content);
+  // Slots for `blocks` blocks of each rank; some ranks may have fewer. `values`: where they are;
+  // unset: they do not travel.
+  BucketSlots(Transport& transport, const BucketIdentity& identity, size_t blocks,
+              const std::optional<at::TensorOptions>& values = std::nullopt);
 
   // Bytes, one per segment.
   uint8_t* present(Rank rank, size_t block) const;
@@ -40,20 +42,24 @@ class BucketSlots {
 
   void Start(uint64_t step);
   // As HeadedGather.
-  absl::Status Wait() { return gather_.Wait(); }
+  absl::Status Wait();
   absl::Status WaitFor(std::unique_ptr<PendingExchange> exchange) const {
     return gather_.WaitFor(std::move(exchange));
   }
 
  private:
-  // Constant after construction.
+  bool values_apart() const { return !values_.is_same(slots_); }
+
+  // Constant after construction. Sizes are in bytes.
+  Transport& transport_;
   const BucketIdentity identity_;
   const size_t values_begin_;  // within a slot
-  const size_t values_bytes_;  // of a block
-  const size_t slot_bytes_;
-  const at::Tensor slots_;  // bytes
+  const size_t row_;           // a block's values
+  const at::Tensor slots_;     // bytes
+  const at::Tensor values_;    // bytes: the slots, or a row per block, one rank after the other
 
   HeadedGather gather_;
+  std::unique_ptr<PendingExchange> pending_values_;  // if they are apart
 };
 
 }  // namespace tandem::ddp

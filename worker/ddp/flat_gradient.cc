@@ -4,7 +4,8 @@
 
 namespace tandem::ddp {
 
-FlatLayout::FlatLayout(const std::vector<at::Tensor>& parameters) : offsets_{0} {
+FlatLayout::FlatLayout(const std::vector<at::Tensor>& parameters)
+    : offsets_{0}, options_(at::device(parameters.front().device()).dtype(at::kFloat)) {
   for (const at::Tensor& parameter : parameters) {
     offsets_.push_back(offsets_.back() + parameter.numel());
   }
@@ -18,7 +19,7 @@ at::Tensor FlatLayout::Segment(const FlatGradient& gradient, size_t segment) con
 FlatLayout FlatLayout::Slice(int64_t begin, int64_t end) const {
   std::vector<int64_t> offsets;
   for (const int64_t offset : offsets_) offsets.push_back(std::clamp(offset, begin, end) - begin);
-  return FlatLayout(std::move(offsets));
+  return FlatLayout(std::move(offsets), options_);
 }
 
 void FlatLayout::ZeroAbsent(const FlatGradient& gradient) const {

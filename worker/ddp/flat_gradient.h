@@ -11,17 +11,22 @@ namespace tandem::ddp {
 
 // The gradients of several parameters, one behind the other: a node of the tree, for one bucket.
 struct FlatGradient {
-  at::Tensor values;           // float32, [elements]
+  at::Tensor values;           // float32, [elements], where the parameters are
   uint8_t* present = nullptr;  // a byte per segment; where it is 0 the values mean nothing
 };
 
 // Where each parameter's segment is, and how two nodes are added.
 class FlatLayout {
  public:
+  // At least one, all on one device.
   explicit FlatLayout(const std::vector<at::Tensor>& parameters);
 
   size_t segments() const { return offsets_.size() - 1; }
   int64_t elements() const { return offsets_.back(); }
+  // Where each segment begins, and at the end the number of elements.
+  const std::vector<int64_t>& offsets() const { return offsets_; }
+  // Of the values: float32, where the parameters are.
+  const at::TensorOptions& options() const { return options_; }
 
   // A view, in one dimension.
   at::Tensor Segment(const FlatGradient& gradient, size_t segment) const;
@@ -36,10 +41,12 @@ class FlatLayout {
   void AddInto(FlatGradient& left, const FlatGradient& right) const;
 
  private:
-  explicit FlatLayout(std::vector<int64_t> offsets) : offsets_(std::move(offsets)) {}
+  FlatLayout(std::vector<int64_t> offsets, const at::TensorOptions& options)
+      : offsets_(std::move(offsets)), options_(options) {}
   bool IsComplete(const FlatGradient& gradient) const;
 
-  std::vector<int64_t> offsets_;  // one more than segments: the last is the number of elements
+  std::vector<int64_t> offsets_;
+  at::TensorOptions options_;
 };
 
 }  // namespace tandem::ddp

@@ -26,8 +26,8 @@ std::unique_ptr<BucketExchange> MakeExchange(Transport& transport, uint32_t inde
   }
   const size_t bytes = layout.elements() * sizeof(float);
   return IsGathered(bytes, transport.world_size(), options)
-             ? MakeGatherExchange(transport, identity, layout)
-             : MakeShardExchange(transport, identity, layout);
+             ? MakeGatherExchange(transport, options.device, identity, layout)
+             : MakeShardExchange(transport, options.device, identity, layout);
 }
 
 }  // namespace

@@ -32,13 +32,12 @@ class GradientBucket {
   void Launch(uint64_t step) { exchange_->Start(step); }
   // Waits for the sums of the other ranks, and starts what has to be sent after; then waits for
   // that. Of several buckets, all add before the first waits. Errors as GradientReducer::Finish.
-  absl::Status Add() { return exchange_->Add(); }
+  absl::Status Add(float scale) { return exchange_->Add(scale); }
   absl::Status Wait() { return exchange_->Wait(); }
 
-  // After Wait: the sum over all leaves, as views in the parameters' shapes.
+  // After Wait: the sum over all leaves times `scale`, as views in the parameters' shapes.
   bool has_sum(size_t segment) const { return sum_.present[segment] != 0; }
   const at::Tensor& sum(size_t segment) const { return sums_[segment]; }
-  void ScaleSums(float factor) { sum_.values.mul_(factor); }
 
  private:
   const std::unique_ptr<BucketExchange> exchange_;

@@ -28,7 +28,8 @@ struct GradientReducer::Parameter {
 absl::StatusOr<std::unique_ptr<GradientReducer>> GradientReducer::Create(
     Transport& transport, std::vector<NamedTensor> parameters,
     const GradientReducerOptions& options) {
-  if (absl::Status status = CheckParameters(parameters); !status.ok()) return status;
+  if (absl::Status status = CheckParameters(parameters, options.device); !status.ok())
+    return status;
   absl::Status status = CheckTreeShape(transport.world_size(), options.logical_ranks);
   if (!status.ok()) return status;
   status = VerifyAgreement(transport, parameters, options);
@@ -173,15 +174,14 @@ absl::Status GradientReducer::Finish(uint64_t count) {
   }
   in_step_ = false;
   const at::NoGradGuard no_grad;
+  const auto scale = count == 0 ? 1 : static_cast<float>(1.0 / static_cast<double>(count));
   for (const auto& bucket : buckets_) {
-    if (status_.ok()) status_ = bucket->Add();
+    if (status_.ok()) status_ = bucket->Add(scale);
   }
   for (const auto& bucket : buckets_) {
     if (status_.ok()) status_ = bucket->Wait();
   }
   if (!status_.ok() || count == 0) return status_;
-  const auto scale = static_cast<float>(1.0 / static_cast<double>(count));
-  for (const auto& bucket : buckets_) bucket->ScaleSums(scale);
   for (Parameter& parameter : parameters_) SetGradient(parameter);
   return absl::OkStatus();
 }

@@ -15,6 +15,7 @@
 #include "worker/ddp/named_tensor.h"
 #include "worker/ddp/reduction.h"
 #include "worker/ddp/transport.h"
+#include "worker/device/device.h"
 
 namespace tandem::ddp {
 
@@ -34,6 +35,9 @@ struct GradientReducerOptions {
   std::optional<size_t> gather_bytes = std::nullopt;
   // With kAllReduce the result depends on the world size.
   Reduction reduction = Reduction::kTree;
+  // Where the parameters are, which outlives the reducer: their gradients stay there, and it adds up
+  // what the ranks send each other. Null: the CPU.
+  device::Device* device = nullptr;
 };
 
 // Turns the gradients of L logical ranks, spread over the ranks, into the gradient of the whole
@@ -64,10 +68,10 @@ struct GradientReducerOptions {
 class GradientReducer {
  public:
   // Collective. `parameters`: all that are trained, in order of registration, the same on every
-  // rank; CPU, floating point. `transport` outlives the reducer.
-  //   InvalidArgument     no parameter; one that is not a floating-point CPU leaf that requires a
-  //                       gradient, or is given twice; logical_ranks is not a power of two or below
-  //                       the world size.
+  // rank; floating point, on options.device. `transport` outlives the reducer.
+  //   InvalidArgument     no parameter; one that is not a floating-point leaf that requires a
+  //                       gradient, or is on another device, or is given twice; logical_ranks is
+  //                       not a power of two or below the world size.
   //   FailedPrecondition  a rank has other parameters, options or job_hash: names the rank.
   //   others              as Transport.
   static absl::StatusOr<std::unique_ptr<GradientReducer>> Create(
@@ -102,7 +106,7 @@ class GradientReducer {
   //   FailedPrecondition  a rank is at another step or bucket, or has other constants: names rank
   //                       and step; or this rank's calls came in a wrong order: names the call.
   //   InvalidArgument     a gradient is sparse: names the parameter.
-  //   others              as Transport.
+  //   others              as Transport and device::Device.
   absl::Status Finish(uint64_t count);
 
  private:

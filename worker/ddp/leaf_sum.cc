@@ -52,7 +52,8 @@ LeafSum::LeafSum(LogicalRange range, Reduction reduction, const std::vector<at::
 void LeafSum::MakeScratch(size_t count, const std::vector<at::Tensor>& parameters) {
   scratch_present_.assign(count, std::vector<uint8_t>(layout_.segments()));
   for (std::vector<uint8_t>& present : scratch_present_) {
-    const FlatGradient gradient = {at::empty({layout_.elements()}, at::kFloat), present.data()};
+    const FlatGradient gradient = {at::empty({layout_.elements()}, layout_.options()),
+                                   present.data()};
     scratch_.push_back({gradient, ViewsOf(layout_, gradient, parameters)});
   }
   for (Buffer& buffer : scratch_) free_scratch_.push_back(&buffer);

@@ -11,14 +11,17 @@
 namespace tandem::ddp {
 namespace {
 
-absl::Status CheckParameter(const NamedTensor& named) {
+absl::Status CheckParameter(const NamedTensor& named, at::Device device) {
   const at::Tensor& tensor = named.tensor;
   const bool trainable = tensor.defined() && tensor.is_leaf() && tensor.requires_grad();
-  if (trainable && tensor.is_cpu() && at::isFloatingType(tensor.scalar_type())) {
-    return absl::OkStatus();
+  if (!trainable || !at::isFloatingType(tensor.scalar_type())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "parameter '", named.name, "' is not a floating-point leaf that requires a gradient"));
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "parameter '", named.name, "' is not a floating-point CPU leaf that requires a gradient"));
+  if (tensor.device() == device) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("parameter '", named.name, "' is on ",
+                                                 tensor.device().str(),
+                                                 ", and this rank trains on ", device.str()));
 }
 
 // What every rank must have the same of.
@@ -34,7 +37,7 @@ struct Agreement {
 std::string Disagreement(const Agreement& a, const Agreement& b) {
   if (a.logical_ranks != b.logical_ranks) return "number of logical ranks";
   if (a.job_hash != b.job_hash)
-    return "specification, data, build or kind of CPU (its log begins with them)";
+    return "specification, data, build or kind of device (its log begins with them)";
   if (a.bucket_bytes != b.bucket_bytes) return "bucket size";
   if (a.gather_bytes != b.gather_bytes) return "size up to which buckets are gathered";
   if (a.reduction != b.reduction) return "kind of reduction";
@@ -44,11 +47,13 @@ std::string Disagreement(const Agreement& a, const Agreement& b) {
 
 }  // namespace
 
-absl::Status CheckParameters(const std::vector<NamedTensor>& parameters) {
+absl::Status CheckParameters(const std::vector<NamedTensor>& parameters,
+                             const device::Device* device) {
+  const at::Device expected = device == nullptr ? at::kCPU : at::Device(device->torch_name());
   if (parameters.empty()) return absl::InvalidArgumentError("there is no parameter to train");
   std::set<const void*> seen;
   for (const NamedTensor& named : parameters) {
-    if (absl::Status status = CheckParameter(named); !status.ok()) return status;
+    if (absl::Status status = CheckParameter(named, expected); !status.ok()) return status;
     if (!seen.insert(named.tensor.unsafeGetTensorImpl()).second) {
       return absl::InvalidArgumentError(
           absl::StrCat("parameter '", named.name, "' is given twice"));

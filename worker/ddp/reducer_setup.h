@@ -12,8 +12,9 @@ namespace tandem::ddp {
 
 // What GradientReducer::Create finds out before there is a reducer; its errors are listed there.
 
-//   InvalidArgument  they cannot be trained.
-absl::Status CheckParameters(const std::vector<NamedTensor>& parameters);
+//   InvalidArgument  they cannot be trained, or are not all on `device` (null: the CPU).
+absl::Status CheckParameters(const std::vector<NamedTensor>& parameters,
+                             const device::Device* device);
 
 // Collective.
 //   FailedPrecondition  a rank has other parameters or options than rank 0.

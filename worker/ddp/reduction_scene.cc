@@ -23,7 +23,7 @@ std::vector<NamedTensor> ReductionScene::MakeParameters() const {
   std::vector<NamedTensor> parameters;
   for (const auto& shape : shapes) {
     const std::string name = "p" + std::to_string(parameters.size());
-    parameters.push_back({name, at::zeros(shape).requires_grad_()});
+    parameters.push_back({name, at::zeros(shape, device).requires_grad_()});
   }
   return parameters;
 }
@@ -31,8 +31,8 @@ std::vector<NamedTensor> ReductionScene::MakeParameters() const {
 void ReductionScene::Backward(const std::vector<NamedTensor>& parameters, uint32_t leaf) const {
   std::vector<at::Tensor> outputs;
   for (size_t i = 0; i < parameters.size(); ++i) {
-    if (leaves[leaf][i].defined())
-      outputs.push_back((parameters[i].tensor * leaves[leaf][i]).sum());
+    if (!leaves[leaf][i].defined()) continue;
+    outputs.push_back((parameters[i].tensor * leaves[leaf][i].to(device)).sum());
   }
   at::stack(outputs).sum().backward();
 }

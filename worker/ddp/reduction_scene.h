@@ -19,6 +19,7 @@ struct ReductionScene {
   std::vector<std::vector<int64_t>> shapes;  // by parameter
   std::vector<Gradients> leaves;
   uint64_t count = 1;
+  at::Device device = at::kCPU;  // of the parameters; the leaves are on the CPU
 
   // Normally distributed, from the seed; every parameter present everywhere.
   static ReductionScene Random(uint32_t leaves, std::vector<std::vector<int64_t>> shapes,

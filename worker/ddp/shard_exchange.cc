@@ -15,19 +15,20 @@ namespace {
 // come back into the buffer of the first block.
 class ShardExchange : public BucketExchange {
  public:
-  ShardExchange(Transport& transport, const BucketIdentity& identity, const FlatLayout& layout)
+  ShardExchange(Transport& transport, device::Device* device, const BucketIdentity& identity,
+                const FlatLayout& layout)
       : transport_(transport),
         elements_(layout.elements()),
         shard_((layout.elements() + transport.world_size() - 1) / transport.world_size()),
         own_shard_(layout.Slice(ShardBegin(), ShardEnd())),
         slots_(transport, identity,
-               MaxBlocksPerRank(transport.world_size(), identity.logical_ranks),
-               BucketSlots::Content::kPresence),
-        own_(MakeBuffers(identity.logical_ranks)),
-        received_(MakeBuffers(identity.logical_ranks)),
-        blocks_(transport.world_size(), identity.logical_ranks, [this](Rank rank, size_t block) {
-          return FlatGradient{ShardOf(received_[block], rank), slots_.present(rank, block)};
-        }) {}
+               MaxBlocksPerRank(transport.world_size(), identity.logical_ranks)),
+        own_(MakeBuffers(identity.logical_ranks, layout.options())),
+        received_(MakeBuffers(identity.logical_ranks, layout.options())),
+        blocks_(device, transport.world_size(), identity.logical_ranks,
+                [this](Rank rank, size_t block) {
+                  return FlatGradient{ShardOf(received_[block], rank), slots_.present(rank, block)};
+                }) {}
 
   FlatGradient own(size_t index) const override {
     return {own_[index].narrow(0, 0, elements_), slots_.present(transport_.rank(), index)};
@@ -40,12 +41,12 @@ class ShardExchange : public BucketExchange {
     }
   }
 
-  absl::Status Add() override {
+  absl::Status Add(float scale) override {
     if (absl::Status status = slots_.Wait(); !status.ok()) return status;
     for (auto& exchange : std::exchange(shards_, {})) {
       if (absl::Status status = slots_.WaitFor(std::move(exchange)); !status.ok()) return status;
     }
-    blocks_.Add(own_shard_);
+    if (absl::Status status = blocks_.Add(own_shard_, scale); !status.ok()) return status;
     ShardOf(own_[0], transport_.rank()).copy_(blocks_.sum().values);
     sums_ = transport_.StartAllGather(BytesOf(own_[0]));
     return absl::OkStatus();
@@ -61,10 +62,11 @@ class ShardExchange : public BucketExchange {
   int64_t ShardBegin() const { return std::min(elements_, shard_ * transport_.rank().value()); }
   int64_t ShardEnd() const { return std::min(elements_, ShardBegin() + shard_); }
 
-  std::vector<at::Tensor> MakeBuffers(uint32_t logical_ranks) const {
+  std::vector<at::Tensor> MakeBuffers(uint32_t logical_ranks,
+                                      const at::TensorOptions& options) const {
     std::vector<at::Tensor> buffers(MaxBlocksPerRank(transport_.world_size(), logical_ranks));
     for (at::Tensor& buffer : buffers) {
-      buffer = at::zeros({shard_ * transport_.world_size()}, at::kFloat);
+      buffer = at::zeros({shard_ * transport_.world_size()}, options);
     }
     return buffers;
   }
@@ -94,10 +96,10 @@ class ShardExchange : public BucketExchange {
 
 }  // namespace
 
-std::unique_ptr<BucketExchange> MakeShardExchange(Transport& transport,
+std::unique_ptr<BucketExchange> MakeShardExchange(Transport& transport, device::Device* device,
                                                   const BucketIdentity& identity,
                                                   const FlatLayout& layout) {
-  return std::make_unique<ShardExchange>(transport, identity, layout);
+  return std::make_unique<ShardExchange>(transport, device, identity, layout);
 }
 
 }  // namespace tandem::ddp

@@ -25,14 +25,9 @@ at::Tensor SumOverChannels(const at::Tensor& x) {
 }
 
 void Append(const at::Tensor& per_channel, Values& values) {
-  const at::Tensor numbers = per_channel.to(at::kDouble).contiguous();
+  const at::Tensor numbers = per_channel.to(at::kCPU, at::kDouble).contiguous();
   const double* begin = numbers.const_data_ptr<double>();
   values.insert(values.end(), begin, begin + numbers.numel());
-}
-
-at::Tensor Part(const Values& values, size_t begin, int64_t size) {
-  const auto first = values.begin() + static_cast<ptrdiff_t>(begin);
-  return at::tensor(std::vector<double>(first, first + size), at::kDouble);
 }
 
 }  // namespace
@@ -78,8 +73,8 @@ absl::Status GlobalNorm::SetStatistics(const Values& moments) {
         "batch_norm: a step has a single value in each channel, which has no variance; "
         "data.drop_last leaves out a batch of one sample");
   }
-  mean_ = Part(moments, 1, channels());
-  const at::Tensor squares = Part(moments, 1 + static_cast<size_t>(channels()), channels());
+  mean_ = Part(moments, 1);
+  const at::Tensor squares = Part(moments, 1 + static_cast<size_t>(channels()));
   inverse_deviation_ = 1 / at::sqrt(squares / count_ + layer_.eps);
   const auto move = [this](const at::Tensor& running, const at::Tensor& newest) {
     running.copy_(running.to(at::kDouble) * (1 - layer_.momentum) + newest * layer_.momentum);
@@ -88,6 +83,12 @@ absl::Status GlobalNorm::SetStatistics(const Values& moments) {
   move(layer_.running_var, squares / (count_ - 1));
   layer_.num_batches_tracked.add_(1);
   return absl::OkStatus();
+}
+
+at::Tensor GlobalNorm::Part(const Values& values, size_t begin) const {
+  const auto first = values.begin() + static_cast<ptrdiff_t>(begin);
+  return at::tensor(std::vector<double>(first, first + channels()), at::kDouble)
+      .to(layer_.weight.device());
 }
 
 at::Tensor GlobalNorm::Centered(const at::Tensor& x) const {
@@ -112,19 +113,19 @@ Values GlobalNorm::GradientSums(const at::Tensor& x, const at::Tensor& gradient)
 at::Tensor GlobalNorm::InputGradient(const at::Tensor& x, const at::Tensor& gradient,
                                      const Values& gradient_sums) const {
   const at::NoGradGuard no_grad;
-  const at::Tensor along_h = Part(gradient_sums, 0, channels()) / count_;
-  const at::Tensor mean = Part(gradient_sums, static_cast<size_t>(channels()), channels()) / count_;
+  const at::Tensor along_h = Part(gradient_sums, 0) / count_;
+  const at::Tensor mean = Part(gradient_sums, static_cast<size_t>(channels())) / count_;
   const at::Tensor left =
       gradient.to(at::kDouble) - Along(x, mean) - Centered(x) * Along(x, along_h);
   return (left * Along(x, layer_.weight * inverse_deviation_)).to(at::kFloat);
 }
 
 at::Tensor GlobalNorm::WeightGradient(const Values& own_gradient_sums) const {
-  return Part(own_gradient_sums, 0, channels()).to(at::kFloat);
+  return Part(own_gradient_sums, 0).to(at::kFloat);
 }
 
 at::Tensor GlobalNorm::BiasGradient(const Values& own_gradient_sums) const {
-  return Part(own_gradient_sums, static_cast<size_t>(channels()), channels()).to(at::kFloat);
+  return Part(own_gradient_sums, static_cast<size_t>(channels())).to(at::kFloat);
 }
 
 }  // namespace tandem::model

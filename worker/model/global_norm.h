@@ -53,6 +53,8 @@ class GlobalNorm {
   int64_t channels() const { return layer_.weight.numel(); }
 
  private:
+  // One value a channel, from number `begin` on, where the layer is.
+  at::Tensor Part(const Values& values, size_t begin) const;
   at::Tensor Centered(const at::Tensor& x) const;
 
   NormLayer layer_;  // constant after construction

@@ -111,6 +111,7 @@ class Transformer final : public torch::nn::Module {
 
   at::Tensor Forward(const at::Tensor& tokens) {
     at::Tensor values = Dropout(wte_->forward(tokens) + wpe_->weight, dropout_, is_training());
+    future_ = future_.to(values.device());  // no copy, but for the first time on another device
     for (const auto& block : blocks_) values = block->Forward(values, future_);
     return ln_f_->forward(values);
   }
@@ -119,7 +120,7 @@ class Transformer final : public torch::nn::Module {
 
  private:
   const double dropout_;
-  const at::Tensor future_;
+  at::Tensor future_;
   torch::nn::Embedding wte_, wpe_;
   std::vector<std::shared_ptr<Block>> blocks_;
   torch::nn::LayerNorm ln_f_{nullptr};

@@ -13,6 +13,7 @@ class ModuleNetwork : public Network, public torch::nn::Module {
   std::vector<ddp::NamedTensor> Parameters() const override;
   std::vector<ddp::NamedTensor> Buffers() const override;
   void SetTraining(bool training) override { train(training); }
+  void MoveTo(at::Device device) override { to(device); }
 };
 
 }  // namespace tandem::model

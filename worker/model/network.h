@@ -22,9 +22,11 @@ class Network {
   virtual std::vector<ddp::NamedTensor> Buffers() const = 0;
   // It begins in training mode.
   virtual void SetTraining(bool training) = 0;
+  // It begins on the CPU. Parameters and buffers stay the same tensors, with other memory.
+  virtual void MoveTo(at::Device device) = 0;
 
-  // samples x SampleShape::inputs to samples x OutputShape. Draws what it draws (dropout) from the
-  // default generator. Throws c10::Error.
+  // samples x SampleShape::inputs to samples x OutputShape, both on its device. Draws what it draws
+  // (dropout) from the default generators. Throws c10::Error.
   virtual at::Tensor Forward(const at::Tensor& inputs) = 0;
 
   // The same network in pieces; null if it has no batch normalization, or none that can be reached.

@@ -22,8 +22,12 @@ using Tensors = std::vector<at::Tensor>;
 struct Codec {
   std::vector<std::string> fields;
   Tensors (*read)(const ParamState& state);
-  std::unique_ptr<ParamState> (*make)(const Tensors& tensors);
+  std::unique_ptr<ParamState> (*make)(const Tensors& tensors, at::Device device);
 };
+
+at::Tensor CopyOn(at::Device device, const at::Tensor& tensor) {
+  return tensor.to(device, tensor.scalar_type(), /*non_blocking=*/false, /*copy=*/true);
+}
 
 // AdamParamState and AdamWParamState have the same members, and no base in common.
 template <typename State>
@@ -34,11 +38,11 @@ Codec MomentsCodec() {
         const auto& state = static_cast<const State&>(any);
         return {at::scalar_tensor(state.step(), at::kLong), state.exp_avg(), state.exp_avg_sq()};
       },
-      .make = [](const Tensors& tensors) -> std::unique_ptr<ParamState> {
+      .make = [](const Tensors& tensors, at::Device device) -> std::unique_ptr<ParamState> {
         auto state = std::make_unique<State>();
         state->step(tensors[0].item<int64_t>());
-        state->exp_avg(tensors[1].clone());
-        state->exp_avg_sq(tensors[2].clone());
+        state->exp_avg(CopyOn(device, tensors[1]));
+        state->exp_avg_sq(CopyOn(device, tensors[2]));
         return state;
       }};
 }
@@ -48,9 +52,9 @@ Codec MomentumCodec() {
           .read = [](const ParamState& any) -> Tensors {
             return {static_cast<const torch::optim::SGDParamState&>(any).momentum_buffer()};
           },
-          .make = [](const Tensors& tensors) -> std::unique_ptr<ParamState> {
+          .make = [](const Tensors& tensors, at::Device device) -> std::unique_ptr<ParamState> {
             auto state = std::make_unique<torch::optim::SGDParamState>();
-            state->momentum_buffer(tensors[0].clone());
+            state->momentum_buffer(CopyOn(device, tensors[0]));
             return state;
           }};
 }
@@ -121,7 +125,8 @@ absl::Status LoadOptimizerState(const std::vector<ddp::NamedTensor>& state,
     const absl::StatusOr<Tensors> tensors = TakeFields(codec, parameter, left);
     if (!tensors.ok()) return tensors.status();
     if (tensors->empty()) continue;
-    loaded[parameter.tensor.unsafeGetTensorImpl()] = codec.make(*tensors);
+    loaded[parameter.tensor.unsafeGetTensorImpl()] =
+        codec.make(*tensors, parameter.tensor.device());
   }
   if (!left.empty()) {
     return absl::InvalidArgumentError(

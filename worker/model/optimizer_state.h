@@ -18,7 +18,7 @@ namespace tandem::model {
 std::vector<ddp::NamedTensor> OptimizerState(const torch::optim::Optimizer& optimizer,
                                              const std::vector<ddp::NamedTensor>& parameters);
 
-// Makes it remember copies of `state` and nothing else.
+// Makes it remember copies of `state`, which may be on the CPU, and nothing else.
 //   InvalidArgument  a tensor is missing, superfluous, or of another shape or type; named. The
 //                    optimizer is unchanged.
 absl::Status LoadOptimizerState(const std::vector<ddp::NamedTensor>& state,

@@ -6,22 +6,23 @@ namespace tandem::model {
 
 namespace autocast = at::autocast;
 
-PrecisionGuard::PrecisionGuard(v1::Precision precision)
-    : was_enabled_(autocast::is_autocast_enabled(at::kCPU)),
+PrecisionGuard::PrecisionGuard(v1::Precision precision, c10::DeviceType device)
+    : device_(device),
+      was_enabled_(autocast::is_autocast_enabled(device)),
       was_caching_(autocast::is_autocast_cache_enabled()),
-      type_before_(autocast::get_autocast_dtype(at::kCPU)) {
+      type_before_(autocast::get_autocast_dtype(device)) {
   const bool low = precision == v1::PRECISION_BF16 || precision == v1::PRECISION_FP16;
-  autocast::set_autocast_enabled(at::kCPU, low);
+  autocast::set_autocast_enabled(device_, low);
   autocast::set_autocast_cache_enabled(false);
   if (!low) return;
-  autocast::set_autocast_dtype(at::kCPU,
+  autocast::set_autocast_dtype(device_,
                                precision == v1::PRECISION_BF16 ? at::kBFloat16 : at::kHalf);
 }
 
 PrecisionGuard::~PrecisionGuard() {
-  autocast::set_autocast_dtype(at::kCPU, type_before_);
+  autocast::set_autocast_dtype(device_, type_before_);
   autocast::set_autocast_cache_enabled(was_caching_);
-  autocast::set_autocast_enabled(at::kCPU, was_enabled_);
+  autocast::set_autocast_enabled(device_, was_enabled_);
 }
 
 void LossScaler::Update(bool finite) {

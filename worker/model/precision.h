@@ -2,22 +2,24 @@
 
 #include <cstdint>
 
+#include "c10/core/DeviceType.h"
 #include "c10/core/ScalarType.h"
 #include "tandem/v1/spec.pb.h"
 
 namespace tandem::model {
 
-// While it lives, this thread computes matrix products and convolutions on the CPU in the given
-// precision (LibTorch's autocast); does nothing for fp32. A weight is converted anew at each use:
+// While it lives, this thread computes matrix products and convolutions on devices of this type
+// in the given precision (LibTorch's autocast); does nothing for fp32. A weight is converted anew at each use:
 // nothing is kept from one logical rank to the next.
 class PrecisionGuard {
  public:
-  explicit PrecisionGuard(v1::Precision precision);
+  PrecisionGuard(v1::Precision precision, c10::DeviceType device);
   ~PrecisionGuard();
   PrecisionGuard(const PrecisionGuard&) = delete;
   PrecisionGuard& operator=(const PrecisionGuard&) = delete;
 
  private:
+  const c10::DeviceType device_;
   const bool was_enabled_, was_caching_;
   const c10::ScalarType type_before_;
 };

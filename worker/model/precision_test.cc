@@ -20,7 +20,7 @@ TEST(PrecisionGuard, Products_AreInItsPrecisionWhileItLives) {
                                                              {v1::PRECISION_BF16, at::kBFloat16},
                                                              {v1::PRECISION_FP16, at::kHalf}}) {
     {
-      const PrecisionGuard guard(precision);
+      const PrecisionGuard guard(precision, at::kCPU);
       EXPECT_EQ(TypeOfProduct(), type);
     }
     EXPECT_EQ(TypeOfProduct(), at::kFloat);

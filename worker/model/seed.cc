@@ -3,13 +3,21 @@
 #include <mutex>
 
 #include "ATen/CPUGeneratorImpl.h"
+#include "ATen/Context.h"
 
 namespace tandem::model {
+namespace {
 
-void SeedDefaultGenerator(uint64_t seed) {
-  at::Generator generator = at::detail::getDefaultCPUGenerator();
+void Seed(at::Generator generator, uint64_t seed) {
   const std::lock_guard<std::mutex> lock(generator.mutex());
   generator.set_current_seed(seed);
+}
+
+}  // namespace
+
+void SeedDefaultGenerator(uint64_t seed, c10::Device device) {
+  Seed(at::detail::getDefaultCPUGenerator(), seed);
+  if (!device.is_cpu()) Seed(at::globalContext().defaultGenerator(device), seed);
 }
 
 uint64_t NextDraw() {

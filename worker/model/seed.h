@@ -2,13 +2,15 @@
 
 #include <cstdint>
 
+#include "c10/core/Device.h"
+
 namespace tandem::model {
 
-// Seeds the default generator, from which everything random in LibTorch draws unless told
-// otherwise: initial weights, dropout.
-void SeedDefaultGenerator(uint64_t seed);
+// Seeds the default generators of the CPU and of `device`, from which everything random in LibTorch
+// draws unless told otherwise: initial weights, a user's own dropout.
+void SeedDefaultGenerator(uint64_t seed, c10::Device device = c10::kCPU);
 
-// What the default generator yields next.
+// What the CPU's default generator yields next.
 uint64_t NextDraw();
 // The same, leaving it as it is.
 uint64_t FirstDraw();

@@ -42,8 +42,8 @@ absl::StatusOr<std::vector<std::optional<Outcome>>> SynchronizedPass::Forward(
     leaves_.emplace_back();
     if (!batch) continue;
     Leaf& leaf = leaves_.back().emplace();
-    leaf.batch = *batch;
-    leaf.inputs = {batch->inputs};
+    leaf.batch = model_.OnDevice(*batch);
+    leaf.inputs = {leaf.batch.inputs};
     leaf.gradients.resize(parameters_.size());
   }
   for (size_t segment = 0; segment <= norms_.size(); ++segment) {
@@ -61,10 +61,10 @@ absl::StatusOr<std::vector<std::optional<Outcome>>> SynchronizedPass::Forward(
 void SynchronizedPass::RunSegment(size_t leaf_index, size_t segment) {
   if (!leaves_[leaf_index]) return;
   Leaf& leaf = *leaves_[leaf_index];
-  SeedDefaultGenerator(seed_(leaf_index, segment));
+  SeedDefaultGenerator(seed_(leaf_index, segment), model_.device());
   at::Tensor output;
   {
-    const PrecisionGuard guard(model_.precision());
+    const PrecisionGuard guard(model_.precision(), model_.device().type());
     output = network_.RunSegment(segment, leaf.inputs[segment]);
   }
   if (segment == norms_.size()) {

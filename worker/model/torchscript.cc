@@ -55,6 +55,7 @@ class TorchscriptNetwork final : public Network {
     module_.train(training);
     state_ = StateOf(module_);
   }
+  void MoveTo(at::Device device) override { module_.to(device); }
 
   at::Tensor Forward(const at::Tensor& inputs) override {
     // The optimizing executor watches its first runs and then exchanges operators, with other

@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "common/version.h"
 #include "worker/ddp/c10d_process.h"
+#include "worker/trainer/probe.h"
 #include "worker/trainer/rank_session.h"
 #include "worker/trainer/self_test.h"
 #include "worker/trainer/stack_printer.h"
@@ -42,6 +43,7 @@ int TrainerMain(int argc, char** argv, const Hooks& hooks) {
   }
   if (argc > 1 && absl::StartsWith(argv[1], "--self-test"))
     return SelfTestMain({argv + 1, argv + argc});
+  if (argc == 2 && std::string(argv[1]) == "--probe") return PrintProbeReport();
   InstallStackPrinter(argv[0]);
   ddp::PrepareProcessForC10d();
   std::map<std::string, std::string> flags;

@@ -8,7 +8,6 @@
 #include "absl/strings/str_format.h"
 #include "common/logical_ranks.h"
 #include "common/version.h"
-#include "torch/cuda.h"
 #include "worker/trainer/versions.h"
 
 namespace tandem::trainer {
@@ -29,7 +28,8 @@ int64_t ParameterCount(const model::Model& model) {
 
 }  // namespace
 
-void PrintEnvironment(const v1::Prepare& assignment, const Workload& workload, std::ostream& out) {
+void PrintEnvironment(const v1::Prepare& assignment, const Workload& workload,
+                      const RankDevice& device, std::ostream& out) {
   const v1::JobSpec& spec = workload.spec;
   const LogicalRange range =
       LogicalRangeOf(Rank(assignment.rank()), assignment.world_size(), spec.logical_ranks());
@@ -44,7 +44,7 @@ void PrintEnvironment(const v1::Prepare& assignment, const Workload& workload, s
                                assignment.local_world_size(), getpid()));
   line("logical ranks",
        absl::StrFormat("%d to %d of %d", range.begin, range.end - 1, spec.logical_ranks()));
-  line("device", absl::StrCat(assignment.slot(), ", ", KindOfCpu()));
+  line("device", absl::StrCat(assignment.slot(), ", ", device.Fingerprint()));
   line("batch", absl::StrFormat("%d samples, %d of them on this rank", spec.global_batch_size(),
                                 SamplesPerRank(spec, range)));
   line("seed", absl::StrCat(spec.seed()));
@@ -55,7 +55,9 @@ void PrintEnvironment(const v1::Prepare& assignment, const Workload& workload, s
   line("model", absl::StrFormat("%d parameters", ParameterCount(*workload.model)));
   line("steps", absl::StrFormat("%d, %d per epoch", workload.sampler.total_steps(),
                                 workload.sampler.batches_per_epoch()));
-  line("libraries", absl::StrCat(LibraryVersions(), "; GPUs: ", int{torch::cuda::device_count()}));
+  line("libraries",
+       absl::StrCat(LibraryVersions(), device.Libraries().empty() ? "" : ", ", device.Libraries()));
+  for (const std::string& variable : device.Environment()) line("environment", variable);
   out << std::flush;
 }
 

@@ -10,21 +10,19 @@
 #include "ATen/Context.h"
 #include "ATen/Parallel.h"
 #include "absl/strings/str_cat.h"
-#include "worker/ddp/gloo_transport.h"
 #include "worker/ddp/parameter_digest.h"
-#include "worker/ddp/rendezvous.h"
 #include "worker/ddp/torch_status.h"
 #include "worker/trainer/agent_link.h"
 #include "worker/trainer/environment.h"
+#include "worker/trainer/meeting.h"
 #include "worker/trainer/mistakes.h"
+#include "worker/trainer/rank_device.h"
 #include "worker/trainer/resume.h"
 #include "worker/trainer/training_run.h"
 #include "worker/trainer/workload.h"
 
 namespace tandem::trainer {
 namespace {
-
-constexpr absl::Duration kMeetTimeout = absl::Seconds(60);
 
 void ConfigureKernels(const v1::JobSpec& spec) {
   at::set_num_threads(static_cast<int>(spec.threads_per_rank()));
@@ -71,6 +69,7 @@ class RankSession {
     if (absl::Status status = Prepare(); !status.ok()) return status;
     if (absl::Status status = Meet(); !status.ok()) return status;
     const absl::StatusOr<TrainingEnd> end = Train({.assignment = assignment_,
+                                                   .device = device_->get(),
                                                    .workload = *workload_,
                                                    .update = *update_,
                                                    .state = state_,
@@ -93,15 +92,23 @@ class RankSession {
     mistakes_.emplace(assignment_.spec().unsafe(), assignment_.job_id(), Rank(assignment_.rank()),
                       assignment_.world_size());
     ConfigureKernels(mistakes_->InJob(assignment_.spec()));
+    if (absl::Status status = OpenDevice(); !status.ok()) return status;
     if (absl::Status status = RaiseFence(); !status.ok()) return status;
     if (absl::Status status = LoadTraining(); !status.ok()) return status;
-    PrintEnvironment(assignment_, *workload_, std::cout);
-    if (absl::Status status = HoldMasterPort(); !status.ok()) return status;
+    PrintEnvironment(assignment_, *workload_, *device_, std::cout);
+    meeting_.emplace(Self(), assignment_.advertise_address(), device_->get());
     return SendPrepared();
   }
 
+  absl::Status OpenDevice() {
+    absl::StatusOr<RankDevice> device = RankDevice::Open(assignment_.slot());
+    if (!device.ok()) return device.status();
+    device_.emplace(*std::move(device));
+    return absl::OkStatus();
+  }
+
   absl::Status LoadTraining() {
-    absl::StatusOr<Workload> workload = LoadWorkload(assignment_.spec(), *mistakes_);
+    absl::StatusOr<Workload> workload = LoadWorkload(assignment_.spec(), *mistakes_, *device_);
     if (!workload.ok()) return workload.status();
     workload_ = std::make_unique<Workload>(*std::move(workload));
     update_.emplace(*workload_, *mistakes_, workload_->spec.has_trace());
@@ -149,23 +156,13 @@ class RankSession {
         absl::Status(raised.code(), absl::StrCat("checkpoint.dir: ", raised.message())));
   }
 
-  // Rank 0 only: the port is bound before anyone is told about it, and stays so.
-  absl::Status HoldMasterPort() {
-    if (!IsFirst()) return absl::OkStatus();
-    auto rendezvous = ddp::Rendezvous::Host(Self(), assignment_.advertise_address());
-    // Not a matter of peers or of the job's specification, whatever its code.
-    if (!rendezvous.ok()) return absl::InternalError(rendezvous.status().message());
-    rendezvous_ = *std::move(rendezvous);
-    return absl::OkStatus();
-  }
-
   absl::Status SendPrepared() {
     v1::TrainerToAgent message;
     v1::Prepared& prepared = *message.mutable_prepared();
     prepared.set_total_steps(workload_->sampler.total_steps());
     prepared.set_steps_done(state_.step);
     prepared.set_receipt(state_.receipt);
-    if (rendezvous_ != nullptr) prepared.set_master_port(rendezvous_->port());
+    if (absl::Status status = meeting_->Prepare(&prepared); !status.ok()) return status;
     return agent_.Send(message);
   }
 
@@ -176,23 +173,9 @@ class RankSession {
       return absl::FailedPreconditionError("Start is for another attempt than Prepare was");
     }
     position_.Enter(state_.step, v1::PHASE_REDUCE);
-    if (absl::Status status = JoinRendezvous(*start); !status.ok()) return status;
-    if (absl::Status status = rendezvous_->AwaitAll(kMeetTimeout); !status.ok()) return status;
-    ddp::GlooOptions options;
-    options.address = assignment_.advertise_address();
-    options.connect_timeout = kMeetTimeout;
-    auto transport = ddp::ConnectGloo(*rendezvous_, options);
+    auto transport = meeting_->Meet(*start);
     if (!transport.ok()) return transport.status();
     transport_ = *std::move(transport);
-    return absl::OkStatus();
-  }
-
-  absl::Status JoinRendezvous(const v1::Start& start) {
-    if (IsFirst()) return absl::OkStatus();
-    auto rendezvous = ddp::Rendezvous::Connect(
-        Self(), start.master_address(), static_cast<uint16_t>(start.master_port()), kMeetTimeout);
-    if (!rendezvous.ok()) return rendezvous.status();
-    rendezvous_ = *std::move(rendezvous);
     return absl::OkStatus();
   }
 
@@ -227,12 +210,13 @@ class RankSession {
   // Each is there once its step of Run is done.
   v1::Prepare assignment_;
   std::optional<Mistakes> mistakes_;
+  std::optional<RankDevice> device_;
   std::unique_ptr<Workload> workload_;
   std::optional<ParameterUpdate> update_;
   checkpoint::TrainingState state_;
   std::optional<checkpoint::AttemptFence> fence_;  // of the job's checkpoints, if it has any
   std::optional<checkpoint::CheckpointWriter> writer_;
-  std::unique_ptr<ddp::Rendezvous> rendezvous_;
+  std::optional<Meeting> meeting_;
   std::unique_ptr<ddp::Transport> transport_;
 };
 

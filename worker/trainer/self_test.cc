@@ -1,8 +1,8 @@
 #include "worker/trainer/self_test.h"
 
 #include <google/protobuf/util/json_util.h>
-#include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -14,6 +14,8 @@
 #include "common/helper_process.h"
 #include "tandem/v1/doctor.pb.h"
 #include "worker/ddp/c10d_process.h"
+#include "worker/trainer/probe.h"
+#include "worker/trainer/self_test_devices.h"
 #include "worker/trainer/self_test_link.h"
 #include "worker/trainer/self_test_rank.h"
 
@@ -27,8 +29,8 @@ constexpr absl::Duration kPatience = absl::Seconds(120);
 struct Words {
   std::string devices = "cpu";
   bool json = false;
+  // Of one that runs as a rank; `devices` is its slot then.
   std::optional<int> rank;
-  std::string meeting;
 };
 
 std::optional<Words> Read(const std::vector<std::string>& arguments) {
@@ -43,8 +45,6 @@ std::optional<Words> Read(const std::vector<std::string>& arguments) {
     if (++i == arguments.size()) return std::nullopt;
     if (word == "--devices") {
       words.devices = arguments[i];
-    } else if (word == "--meeting") {
-      words.meeting = arguments[i];
     } else if (word == "--self-test-rank" && (arguments[i] == "0" || arguments[i] == "1")) {
       words.rank = arguments[i] == "1";
     } else {
@@ -62,11 +62,15 @@ std::string ToJson(const v1::SelfTestReport& report) {
   return json;
 }
 
+// Of this user alone, unlike the command line: whoever has it could join.
+constexpr char kMeetingVariable[] = "TANDEM_SELF_TEST_MEETING";
+
 int RunRank(const Words& words) {
   ddp::PrepareProcessForC10d();
-  auto link =
-      ConnectSelfTest(words.devices, Rank(static_cast<uint32_t>(*words.rank)), words.meeting,
-                      [](const std::string& meeting) { std::cout << meeting << std::endl; });
+  const char* meeting = std::getenv(kMeetingVariable);
+  const auto link = SelfTestLink::Connect(
+      words.devices, Rank(static_cast<uint32_t>(*words.rank)), meeting == nullptr ? "" : meeting,
+      [](const std::string& word) { std::cout << word << std::endl; });
   const auto report =
       link.ok() ? RunSelfTestRank((*link)->transport(), (*link)->device()) : link.status();
   if (report.ok()) std::cout << ToJson(*report) << std::endl;
@@ -75,13 +79,13 @@ int RunRank(const Words& words) {
   return kDiffers;
 }
 
-absl::StatusOr<std::unique_ptr<HelperProcess>> StartRank(const Words& words, int rank,
+absl::StatusOr<std::unique_ptr<HelperProcess>> StartRank(const SelfTestPlace& place, int rank,
                                                          const std::string& meeting) {
   std::error_code error;
-  Command command = {
-      .path = std::filesystem::read_symlink("/proc/self/exe", error),
-      .arguments = {"--self-test-rank", absl::StrCat(rank), "--devices", words.devices}};
-  if (!meeting.empty()) command.arguments.insert(command.arguments.end(), {"--meeting", meeting});
+  Command command = {.path = std::filesystem::read_symlink("/proc/self/exe", error),
+                     .arguments = {"--self-test-rank", absl::StrCat(rank), "--devices", place.slot},
+                     .environment = place.environment};
+  command.environment.push_back(absl::StrCat(kMeetingVariable, "=", meeting));
   return HelperProcess::Start(std::move(command));
 }
 
@@ -110,11 +114,14 @@ v1::SelfTestReport Together(v1::SelfTestReport first, const v1::SelfTestReport& 
 
 absl::StatusOr<v1::SelfTestReport> RunBoth(const Words& words) {
   const absl::Time deadline = absl::Now() + kPatience;
-  auto first = StartRank(words, 0, "");
+  const auto places =
+      SelfTestPlaces(words.devices, words.devices == "cpu" ? v1::ProbeReport() : ProbeHost());
+  if (!places.ok()) return places.status();
+  auto first = StartRank((*places)[0], 0, "");
   if (!first.ok()) return OfRank(0, first.status());
   const auto meeting = (*first)->ReadLine(deadline);
   if (!meeting.ok()) return OfRank(0, meeting.status());
-  auto other = StartRank(words, 1, *meeting);
+  auto other = StartRank((*places)[1], 1, *meeting);
   if (!other.ok()) return OfRank(1, other.status());
   // A rank whose peer is gone says that only; so both are asked, and the one without a peer last.
   const auto of_other = ReportOf(**other, deadline);
@@ -150,7 +157,7 @@ int Print(const v1::SelfTestReport& report) {
 int SelfTestMain(const std::vector<std::string>& arguments) {
   const std::optional<Words> words = Read(arguments);
   if (!words) {
-    std::cerr << "tandem-trainer: --self-test takes [--devices cpu] [--json]" << std::endl;
+    std::cerr << "tandem-trainer: --self-test takes [--devices cpu|KIND:0,1] [--json]" << std::endl;
     return kBadUsage;
   }
   if (words->rank) return RunRank(*words);

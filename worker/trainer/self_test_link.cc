@@ -2,69 +2,50 @@
 
 #include <utility>
 
-#include "absl/strings/numbers.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "worker/ddp/gloo_transport.h"
-#include "worker/ddp/rendezvous.h"
 
 namespace tandem::trainer {
 namespace {
 
 constexpr char kAddress[] = "127.0.0.1";
 constexpr uint32_t kRanks = 2;
-constexpr absl::Duration kPatience = absl::Seconds(30);
 
-class GlooLink : public SelfTestLink {
- public:
-  GlooLink(std::unique_ptr<ddp::Rendezvous> rendezvous, std::unique_ptr<ddp::Transport> transport)
-      : rendezvous_(std::move(rendezvous)), transport_(std::move(transport)) {}
-
-  ddp::Transport& transport() override { return *transport_; }
-  std::string device() const override { return "cpu"; }
-
- private:
-  // Rank 0 serves it for as long as the other is there.
-  const std::unique_ptr<ddp::Rendezvous> rendezvous_;
-  const std::unique_ptr<ddp::Transport> transport_;
-};
-
-absl::StatusOr<std::unique_ptr<ddp::Rendezvous>> Meet(
-    Rank rank, const std::string& meeting,
-    const std::function<void(const std::string&)>& announce) {
-  const ddp::Membership self = {JobId("self-test"), AttemptNumber(1), rank, kRanks};
-  if (rank == Rank(0)) {
-    auto host = ddp::Rendezvous::Host(self, kAddress);
-    if (host.ok()) announce(absl::StrCat((*host)->port()));
-    return host;
+// What an agent and the coordinator hand from rank to rank.
+absl::StatusOr<v1::Start> StartFrom(const std::string& meeting) {
+  v1::Prepared first;
+  if (meeting.empty() || !first.ParseFromString(absl::HexStringToBytes(meeting))) {
+    return absl::InvalidArgumentError("rank 0 said something else than where it is");
   }
-  int port = 0;
-  if (!absl::SimpleAtoi(meeting, &port)) {
-    return absl::InvalidArgumentError(absl::StrCat("'", meeting, "' is not the port of rank 0"));
-  }
-  return ddp::Rendezvous::Connect(self, kAddress, static_cast<uint16_t>(port), kPatience);
-}
-
-absl::StatusOr<std::unique_ptr<SelfTestLink>> ConnectByGloo(
-    Rank rank, const std::string& meeting,
-    const std::function<void(const std::string&)>& announce) {
-  auto rendezvous = Meet(rank, meeting, announce);
-  if (!rendezvous.ok()) return rendezvous.status();
-  if (absl::Status met = (*rendezvous)->AwaitAll(kPatience); !met.ok()) return met;
-  auto transport = ddp::ConnectGloo(
-      **rendezvous,
-      {.address = kAddress, .connect_timeout = kPatience, .exchange_timeout = kPatience});
-  if (!transport.ok()) return transport.status();
-  return std::make_unique<GlooLink>(*std::move(rendezvous), *std::move(transport));
+  v1::Start start;
+  start.set_master_address(kAddress);
+  start.set_master_port(first.master_port());
+  start.set_nccl_unique_id(first.nccl_unique_id());
+  return start;
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<SelfTestLink>> ConnectSelfTest(
-    const std::string& devices, Rank rank, const std::string& meeting,
+SelfTestLink::SelfTestLink(RankDevice device, Rank rank)
+    : device_(std::move(device)),
+      meeting_({JobId("self-test"), AttemptNumber(1), rank, kRanks}, kAddress, device_.get()) {}
+
+absl::StatusOr<std::unique_ptr<SelfTestLink>> SelfTestLink::Connect(
+    const std::string& slot, Rank rank, const std::string& meeting,
     const std::function<void(const std::string&)>& announce) {
-  if (devices == "cpu") return ConnectByGloo(rank, meeting, announce);
-  return absl::InvalidArgumentError(absl::StrCat("--devices: this build cannot test sums between '",
-                                                 devices, "', only on the cpu"));
+  auto device = RankDevice::Open(slot);
+  if (!device.ok()) return device.status();
+  std::unique_ptr<SelfTestLink> link(new SelfTestLink(*std::move(device), rank));
+  v1::Prepared prepared;
+  if (absl::Status status = link->meeting_.Prepare(&prepared); !status.ok()) return status;
+  const std::string own = absl::BytesToHexString(prepared.SerializeAsString());
+  if (rank == Rank(0)) announce(own);
+  const auto start = StartFrom(rank == Rank(0) ? own : meeting);
+  if (!start.ok()) return start.status();
+  auto transport = link->meeting_.Meet(*start);
+  if (!transport.ok()) return transport.status();
+  link->transport_ = *std::move(transport);
+  return link;
 }
 
 }  // namespace tandem::trainer

@@ -5,26 +5,33 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "common/ids.h"
 #include "worker/ddp/transport.h"
+#include "worker/trainer/meeting.h"
+#include "worker/trainer/rank_device.h"
 
 namespace tandem::trainer {
 
-// How the two ranks of the self-test are connected: the real way of their devices.
+// How the two ranks of the self-test are connected: as ranks that train on such slots are.
 class SelfTestLink {
  public:
-  virtual ~SelfTestLink() = default;
-  virtual ddp::Transport& transport() = 0;
-  // As LibTorch names it.
-  virtual std::string device() const = 0;
-};
+  // Collective. Rank 0 tells `announce` where the other one finds it, in one word, which that rank gets as `meeting`. Whoever
+  // has the word can join.
+  //   InvalidArgument  `meeting` is no such word.
+  //   others           as RankDevice::Open and Meeting.
+  static absl::StatusOr<std::unique_ptr<SelfTestLink>> Connect(
+      const std::string& slot, Rank rank, const std::string& meeting,
+      const std::function<void(const std::string&)>& announce);
 
-// Collective. `devices`: "cpu". Rank 0 tells `announce` where the other rank finds it, in one word; that rank gets the word as
-// `meeting`.
-//   InvalidArgument  there are no such devices.
-//   others           as Rendezvous and Transport.
-absl::StatusOr<std::unique_ptr<SelfTestLink>> ConnectSelfTest(
-    const std::string& devices, Rank rank, const std::string& meeting,
-    const std::function<void(const std::string&)>& announce);
+  ddp::Transport& transport() { return *transport_; }
+  // Null: the CPU.
+  device::Device* device() const { return device_.get(); }
+
+ private:
+  SelfTestLink(RankDevice device, Rank rank);
+
+  RankDevice device_;
+  Meeting meeting_;
+  std::unique_ptr<ddp::Transport> transport_;
+};
 
 }  // namespace tandem::trainer

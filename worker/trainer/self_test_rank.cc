@@ -24,7 +24,7 @@ struct Way {
 };
 constexpr Way kWays[] = {{"gathered", size_t{1} << 30}, {"in shards", 0}};
 
-at::Tensor ToDevice(const std::vector<float>& values, const std::string& device) {
+at::Tensor ToDevice(const std::vector<float>& values, const at::Device& device) {
   const at::Tensor tensor = at::empty({static_cast<int64_t>(values.size())});
   std::memcpy(tensor.mutable_data_ptr(), values.data(), values.size() * sizeof(float));
   return tensor.to(device);
@@ -38,10 +38,10 @@ PlainGradient FromDevice(const at::Tensor& gradient) {
   return values;
 }
 
-Parameters MakeParameters(const std::string& device) {
+Parameters MakeParameters(const at::Device& device) {
   Parameters parameters;
   for (const size_t size : SelfTestSizes()) {
-    const at::Tensor zeros = at::zeros({static_cast<int64_t>(size)}, at::Device(device));
+    const at::Tensor zeros = at::zeros({static_cast<int64_t>(size)}, device);
     parameters.push_back({absl::StrCat("p", parameters.size()), zeros.requires_grad_()});
   }
   return parameters;
@@ -49,7 +49,7 @@ Parameters MakeParameters(const std::string& device) {
 
 // A loss whose gradient is what the leaf has. False: it has none.
 bool Backward(const Parameters& parameters, const std::vector<PlainGradient>& leaf,
-              const std::string& device) {
+              const at::Device& device) {
   at::Tensor loss;
   for (size_t i = 0; i < parameters.size(); ++i) {
     if (!leaf[i]) continue;
@@ -62,7 +62,7 @@ bool Backward(const Parameters& parameters, const std::vector<PlainGradient>& le
 
 absl::StatusOr<std::vector<PlainGradient>> Reduce(const HardGradients& gradients,
                                                   const Parameters& parameters,
-                                                  const std::string& device,
+                                                  const at::Device& device,
                                                   ddp::GradientReducer& reducer) {
   reducer.BeginStep(0);
   for (uint32_t l = reducer.range().begin; l < reducer.range().end; ++l) {
@@ -86,8 +86,11 @@ absl::StatusOr<std::vector<PlainGradient>> Reduce(const HardGradients& gradients
 
 class SelfTestRank {
  public:
-  SelfTestRank(ddp::Transport& transport, std::string device, ddp::Reduction reduction)
-      : transport_(transport), device_(std::move(device)), reduction_(reduction) {}
+  SelfTestRank(ddp::Transport& transport, device::Device* device, ddp::Reduction reduction)
+      : transport_(transport),
+        device_(device),
+        torch_device_(device == nullptr ? at::Device(at::kCPU) : at::Device(device->torch_name())),
+        reduction_(reduction) {}
 
   absl::StatusOr<v1::SelfTestReport> Run() {
     for (const uint32_t logical_ranks : {2u, 8u}) {
@@ -110,15 +113,16 @@ class SelfTestRank {
   }
 
   absl::Status RunCase(const HardGradients& gradients, const Way& way, v1::SelfTestCase* result) {
-    const Parameters parameters = MakeParameters(device_);
+    const Parameters parameters = MakeParameters(torch_device_);
     const auto logical_ranks = static_cast<uint32_t>(gradients.leaves.size());
     auto reducer = ddp::GradientReducer::Create(transport_, parameters,
                                                 {.logical_ranks = logical_ranks,
                                                  .bucket_bytes = kSelfTestBucketBytes,
                                                  .gather_bytes = way.gather_bytes,
-                                                 .reduction = reduction_});
+                                                 .reduction = reduction_,
+                                                 .device = device_});
     if (!reducer.ok()) return reducer.status();
-    const auto found = Reduce(gradients, parameters, device_, **reducer);
+    const auto found = Reduce(gradients, parameters, torch_device_, **reducer);
     if (!found.ok()) return found.status();
     const BitComparison comparison = CompareBits(*found, SumByDefinition(gradients));
     result->set_values(result->values() + comparison.values);
@@ -131,7 +135,8 @@ class SelfTestRank {
   }
 
   ddp::Transport& transport_;
-  const std::string device_;
+  device::Device* const device_;  // null: the CPU
+  const at::Device torch_device_;
   const ddp::Reduction reduction_;
   v1::SelfTestReport report_;
 };
@@ -139,7 +144,7 @@ class SelfTestRank {
 }  // namespace
 
 absl::StatusOr<v1::SelfTestReport> RunSelfTestRank(ddp::Transport& transport,
-                                                   const std::string& device,
+                                                   device::Device* device,
                                                    ddp::Reduction reduction) {
   // Both ranks share the host with whatever else runs there.
   at::set_num_threads(1);

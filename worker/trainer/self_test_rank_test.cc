@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 std::vector<v1::SelfTestReport> RunBoth(ddp::Reduction reduction) {
   std::vector<v1::SelfTestReport> reports(2);
   ddp::RunRanks(2, [&](ddp::Transport& transport) {
-    auto report = RunSelfTestRank(transport, "cpu", reduction);
+    auto report = RunSelfTestRank(transport, nullptr, reduction);
     ASSERT_TRUE(report.ok()) << report.status();
     reports[transport.rank().value()] = *std::move(report);
   });

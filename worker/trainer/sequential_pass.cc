@@ -44,7 +44,8 @@ class SequentialPass : public BatchPass {
 
   model::Outcome Forward(LogicalRank logical_rank, const data::LoadedShare& share) {
     parts_.position.Enter(step_, v1::PHASE_FORWARD);
-    model::SeedDefaultGenerator(ForwardSeedOf(parts_, step_, logical_rank));
+    model::SeedDefaultGenerator(ForwardSeedOf(parts_, step_, logical_rank),
+                                parts_.workload.model->device());
     const uint64_t first_draw = parts_.tracer == nullptr ? 0 : model::FirstDraw();
     if (!parts_.mistakes.BuffersStayOnRank()) buffers_.BeginLogicalRank();
     model::Outcome outcome = parts_.workload.model->Forward(share.batch);

@@ -3,7 +3,6 @@
 #include "common/spec/spec.h"
 #include "common/temporary_folder.h"
 #include "gtest/gtest.h"
-#include "worker/process/testing/test_agent.h"
 #include "worker/trainer/test_trace.h"
 
 namespace tandem::trainer {
@@ -17,12 +16,13 @@ std::string DigestsOf(const v1::StepTrace& step) {
 
 }  // namespace
 
-TracedRun TrainTraced(v1::JobSpec spec, uint32_t world_size) {
+TracedRun TrainTraced(v1::JobSpec spec, uint32_t world_size, const std::string& binary,
+                      const AttemptOptions& attempt) {
   const TemporaryFolder folder = *TemporaryFolder::Create("tandem-traced");
   spec.mutable_trace()->set_dir(folder.path());
   spec.set_verify_every(5);
   spec::FillDefaults(&spec);
-  const std::vector<RankRecord> records = RunJob(TRAINER, spec, world_size);
+  const std::vector<RankRecord> records = RunJob(binary, spec, world_size, attempt);
   TracedRun run;
   run.samples = records[0].samples;
   run.digest = records[0].digest;

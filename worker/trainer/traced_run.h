@@ -5,6 +5,7 @@
 
 #include "tandem/v1/spec.pb.h"
 #include "tandem/v1/trace.pb.h"
+#include "worker/process/testing/test_agent.h"
 
 namespace tandem::trainer {
 
@@ -17,7 +18,8 @@ struct TracedRun {
 };
 
 // Trains on real processes, and expects that all ranks had the same tensors after every step.
-TracedRun TrainTraced(v1::JobSpec spec, uint32_t world_size);
+TracedRun TrainTraced(v1::JobSpec spec, uint32_t world_size, const std::string& binary = TRAINER,
+                      const AttemptOptions& attempt = {});
 
 // Of every step, and at the end.
 void ExpectSameBits(const TracedRun& a, const TracedRun& b);

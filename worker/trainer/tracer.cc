@@ -15,7 +15,6 @@
 #include "c10/core/ScalarType.h"
 #include "common/frame.h"
 #include "worker/ddp/parameter_digest.h"
-#include "worker/trainer/versions.h"
 
 namespace tandem::trainer {
 namespace {
@@ -54,7 +53,7 @@ absl::StatusOr<std::unique_ptr<Tracer>> Tracer::Create(
   header.set_logical_begin(identity.range.begin);
   header.set_logical_end(identity.range.end);
   header.set_threads(static_cast<uint32_t>(at::get_num_threads()));
-  header.set_cpu(KindOfCpu());
+  header.set_device(identity.device);
   header.set_training_samples(identity.training_samples);
   AddDigests(tensors, &header);
   header.set_values(tracer->ValuesAt(0, tensors));
@@ -103,7 +102,7 @@ std::string Tracer::ValuesAt(uint64_t step, const std::vector<ddp::NamedTensor>&
   if (!spec_.has_tensor() || spec_.tensor_step() != step) return "";
   for (const ddp::NamedTensor& named : tensors) {
     if (named.name != spec_.tensor()) continue;
-    const at::Tensor values = named.tensor.detach().contiguous();
+    const at::Tensor values = named.tensor.detach().cpu().contiguous();
     const size_t size = std::min(values.nbytes(), kMostValueBytes);
     return {static_cast<const char*>(values.const_data_ptr()), size};
   }

@@ -29,6 +29,7 @@ class Tracer {
     LogicalRange range;
     uint32_t logical_ranks = 1;
     uint64_t training_samples = 0;
+    std::string device;  // its kind
   };
 
   // Begins the file of this rank in the folder, replacing one of an earlier attempt. `tensors`: before

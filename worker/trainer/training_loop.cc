@@ -80,18 +80,21 @@ absl::Status TrainingLoop::ShareBuffers() {
       state_.buffers.empty()) {
     return absl::OkStatus();
   }
+  std::vector<at::Tensor> buffers;  // in main memory; there, the buffers themselves
+  for (const ddp::NamedTensor& buffer : state_.buffers) buffers.push_back(buffer.tensor.cpu());
   std::vector<std::byte> message;
-  for (const ddp::NamedTensor& buffer : state_.buffers) {
-    const auto* bytes = static_cast<const std::byte*>(buffer.tensor.const_data_ptr());
-    message.insert(message.end(), bytes, bytes + buffer.tensor.nbytes());
+  for (const at::Tensor& buffer : buffers) {
+    const auto* bytes = static_cast<const std::byte*>(buffer.const_data_ptr());
+    message.insert(message.end(), bytes, bytes + buffer.nbytes());
   }
   const Rank root = RankOf(KeeperOfBuffers(parts_.pass, state_.step));
   absl::Status status = parts_.transport.Broadcast(absl::MakeSpan(message), root);
   if (!status.ok()) return status;
   const std::byte* bytes = message.data();
-  for (const ddp::NamedTensor& buffer : state_.buffers) {
-    std::memcpy(buffer.tensor.mutable_data_ptr(), bytes, buffer.tensor.nbytes());
-    bytes += buffer.tensor.nbytes();
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    std::memcpy(buffers[i].mutable_data_ptr(), bytes, buffers[i].nbytes());
+    bytes += buffers[i].nbytes();
+    state_.buffers[i].tensor.copy_(buffers[i]);  // no effect in main memory
   }
   return absl::OkStatus();
 }

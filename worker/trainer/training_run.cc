@@ -24,6 +24,7 @@ ddp::GradientReducerOptions ReducerOptions(const TrainingRun& run) {
   ddp::GradientReducerOptions options;
   options.logical_ranks = run.workload.spec.logical_ranks();
   options.job_hash = HashOf(run.workload);
+  options.device = run.device;
   if (run.workload.spec.reduction() == v1::REDUCTION_ALLREDUCE) {
     options.reduction = ddp::Reduction::kAllReduce;
   }
@@ -46,7 +47,8 @@ absl::StatusOr<std::unique_ptr<Tracer>> MakeTracer(const TrainingRun& run, Logic
                          .world_size = run.assignment.world_size(),
                          .range = range,
                          .logical_ranks = spec.logical_ranks(),
-                         .training_samples = run.workload.split.training.size()},
+                         .training_samples = run.workload.split.training.size(),
+                         .device = run.workload.device},
                         TensorsOf(run.workload));
 }
 

@@ -5,6 +5,7 @@
 #include "worker/checkpoint/checkpoint_writer.h"
 #include "worker/checkpoint/training_state.h"
 #include "worker/ddp/transport.h"
+#include "worker/device/device.h"
 #include "worker/trainer/agent_link.h"
 #include "worker/trainer/hooks.h"
 #include "worker/trainer/mistakes.h"
@@ -17,6 +18,7 @@ namespace tandem::trainer {
 // What one rank trains with; all outlive the training.
 struct TrainingRun {
   const v1::Prepare& assignment;
+  device::Device* device = nullptr;  // where the model is; null: on the CPU
   Workload& workload;
   ParameterUpdate& update;
   checkpoint::TrainingState& state;  // where the training begins, and then is

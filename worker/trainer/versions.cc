@@ -10,9 +10,7 @@
 
 namespace tandem::trainer {
 
-std::string LibraryVersions() {
-  return absl::StrCat("LibTorch ", TORCH_VERSION, ", CUDA none, NCCL none");
-}
+std::string LibraryVersions() { return absl::StrCat("LibTorch ", TORCH_VERSION); }
 
 std::string KindOfCpu() {
   std::ifstream info("/proc/cpuinfo");

@@ -60,7 +60,8 @@ absl::StatusOr<std::string> ModelFile(const v1::JobSpec& spec) {
 
 }  // namespace
 
-absl::StatusOr<Workload> LoadWorkload(const v1::JobSpec& asked_for, const Mistakes& mistakes) {
+absl::StatusOr<Workload> LoadWorkload(const v1::JobSpec& asked_for, const Mistakes& mistakes,
+                                      const RankDevice& device) {
   if (absl::Status status = spec::Validate(asked_for); !status.ok()) return status;
   const v1::JobSpec spec = mistakes.InJob(asked_for);
   absl::StatusOr<Workload::Data> training = OpenData(spec.data(), spec.seed());
@@ -77,6 +78,7 @@ absl::StatusOr<Workload> LoadWorkload(const v1::JobSpec& asked_for, const Mistak
   if (!model.ok()) return model.status();
   absl::StatusOr<std::string> model_file = ModelFile(spec);
   if (!model_file.ok()) return model_file.status();
+  (*model)->MoveTo(device.for_torch());
   auto optimizer = model::CreateOptimizer(spec.optimizer(), (*model)->Parameters());
   return Workload{spec,
                   *std::move(training),
@@ -85,7 +87,8 @@ absl::StatusOr<Workload> LoadWorkload(const v1::JobSpec& asked_for, const Mistak
                   *std::move(sampler),
                   *std::move(model),
                   *std::move(model_file),
-                  std::move(optimizer)};
+                  std::move(optimizer),
+                  device.Fingerprint()};
 }
 
 std::vector<ddp::NamedTensor> OptimizerStateOf(const Workload& workload) {
@@ -108,7 +111,7 @@ std::string DigestOf(const model::Model& model) {
 checkpoint::TrainingIdentity IdentityOf(const Workload& workload) {
   return {workload.spec, workload.training.dataset->fingerprint(),
           absl::StrCat("tandem ", kVersion, ", ", LibraryVersions(), workload.model_file),
-          KindOfCpu()};
+          workload.device};
 }
 
 uint64_t HashOf(const Workload& workload) {

@@ -17,6 +17,7 @@
 #include "worker/ddp/named_tensor.h"
 #include "worker/model/model.h"
 #include "worker/trainer/mistakes.h"
+#include "worker/trainer/rank_device.h"
 
 namespace tandem::trainer {
 
@@ -40,12 +41,14 @@ struct Workload {
   std::unique_ptr<model::Model> model;
   std::string model_file;  // what tells its file apart; empty: it is built in
   std::unique_ptr<torch::optim::Optimizer> optimizer;
+  std::string device;  // RankDevice::Fingerprint of where model and optimizer are
 };
 
-// Reads the data and builds the model. `spec` has all defaults filled in; the mistakes that it asks
+// Reads the data and builds the model, which begins with the same bits on any device. `spec` has all defaults filled in; the mistakes that it asks
 // for are made.
 //   InvalidArgument  the job cannot be trained as written: a key, or a place in a file, is named.
-absl::StatusOr<Workload> LoadWorkload(const v1::JobSpec& spec, const Mistakes& mistakes);
+absl::StatusOr<Workload> LoadWorkload(const v1::JobSpec& spec, const Mistakes& mistakes,
+                                      const RankDevice& device);
 
 // Under the names by which a checkpoint has them.
 std::vector<ddp::NamedTensor> OptimizerStateOf(const Workload& workload);

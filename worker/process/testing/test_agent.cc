@@ -87,13 +87,21 @@ v1::TrainerToAgent TestTrainer::Await() {
 }
 
 void TestTrainer::Start(uint32_t master_port, uint32_t report_port) {
+  v1::Prepared of_rank_zero;
+  of_rank_zero.set_master_port(master_port);
+  of_rank_zero.set_report_port(report_port);
+  Start(of_rank_zero);
+}
+
+void TestTrainer::Start(const v1::Prepared& of_rank_zero) {
   v1::AgentToTrainer message;
   v1::Start& start = *message.mutable_start();
   start.set_job_id(prepare_.job_id());
   start.set_attempt(prepare_.attempt());
   start.set_master_address(prepare_.advertise_address());
-  start.set_master_port(master_port);
-  start.set_report_port(report_port);
+  start.set_master_port(of_rank_zero.master_port());
+  start.set_report_port(of_rank_zero.report_port());
+  start.set_nccl_unique_id(of_rank_zero.nccl_unique_id());
   channel_->Send(message).IgnoreError();
 }
 
@@ -132,7 +140,8 @@ Exited RunProgram(const std::string& binary, const std::vector<std::string>& arg
   return {code, Contents(output.get())};
 }
 
-v1::Prepare PrepareFor(const v1::JobSpec& spec, uint32_t rank, uint32_t world_size) {
+v1::Prepare PrepareFor(const v1::JobSpec& spec, uint32_t rank, uint32_t world_size,
+                       const std::string& kind) {
   v1::Prepare prepare;
   prepare.set_job_id("job-1");
   prepare.set_attempt(1);
@@ -140,8 +149,8 @@ v1::Prepare PrepareFor(const v1::JobSpec& spec, uint32_t rank, uint32_t world_si
   prepare.set_world_size(world_size);
   prepare.set_local_rank(rank);
   prepare.set_local_world_size(world_size);
-  prepare.set_slot(absl::StrCat("cpu:", rank));
-  for (uint32_t i = 0; i < world_size; ++i) prepare.add_local_slots(absl::StrCat("cpu:", i));
+  prepare.set_slot(absl::StrCat(kind, ":", rank));
+  for (uint32_t i = 0; i < world_size; ++i) prepare.add_local_slots(absl::StrCat(kind, ":", i));
   prepare.set_group_world_size(1);
   *prepare.mutable_spec() = spec;
   prepare.set_advertise_address("127.0.0.1");
@@ -173,16 +182,14 @@ std::vector<RankRecord> RunJob(const std::string& binary, const v1::JobSpec& spe
                                uint32_t world_size, const AttemptOptions& attempt) {
   std::vector<std::unique_ptr<TestTrainer>> trainers;
   for (uint32_t rank = 0; rank < world_size; ++rank) {
-    v1::Prepare prepare = PrepareFor(spec, rank, world_size);
+    v1::Prepare prepare = PrepareFor(spec, rank, world_size, attempt.kind);
     prepare.set_attempt(attempt.number);
     trainers.push_back(std::make_unique<TestTrainer>(binary, prepare));
   }
   std::vector<v1::Prepared> prepared;
   for (auto& trainer : trainers) prepared.push_back(trainer->Await().prepared());
   for (const uint32_t rank : attempt.paused_ranks) trainers[rank]->Pause();
-  for (auto& trainer : trainers) {
-    trainer->Start(prepared[0].master_port(), prepared[0].report_port());
-  }
+  for (auto& trainer : trainers) trainer->Start(prepared[0]);
 
   std::vector<RankRecord> records(world_size);
   std::vector<std::thread> readers;

@@ -25,6 +25,8 @@ class TestTrainer {
 
   v1::TrainerToAgent Await();  // kind not set: the trainer closed its end
   void Start(uint32_t master_port, uint32_t report_port = 0);
+  // With all that rank 0 has said that the others need.
+  void Start(const v1::Prepared& of_rank_zero);
   void Pause();
   void CloseAgentEnd() { channel_.reset(); }
   void Terminate();  // SIGTERM to its group
@@ -70,7 +72,9 @@ struct RankRecord {
   std::string output;
 };
 
-v1::Prepare PrepareFor(const v1::JobSpec& spec, uint32_t rank, uint32_t world_size);
+// `kind`: of its slot.
+v1::Prepare PrepareFor(const v1::JobSpec& spec, uint32_t rank, uint32_t world_size,
+                       const std::string& kind = "cpu");
 // Reads until the trainer closes its end, and waits for its exit.
 RankRecord Record(TestTrainer& trainer);
 
@@ -78,6 +82,8 @@ struct AttemptOptions {
   uint32_t number = 1;
   // They are told before they start, so that it is sure which step is the last: the first one.
   std::set<uint32_t> paused_ranks = {};
+  // Of the slots: "cpu".
+  std::string kind = "cpu";
 };
 // Prepares, starts and records all ranks.
 std::vector<RankRecord> RunJob(const std::string& binary, const v1::JobSpec& spec,

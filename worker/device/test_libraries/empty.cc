@@ -1,0 +1,1 @@
+// No library of devices: it has no entry.

@@ -1,0 +1,129 @@
+#include "worker/nccl/exchange_stream.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "worker/nccl/patience.h"
+
+namespace tandem::nccl {
+namespace {
+
+template <typename Predicate>
+bool AnyBuffer(const StreamExchange& exchange, const Predicate& predicate) {
+  return std::any_of(exchange.inputs.begin(), exchange.inputs.end(), predicate) ||
+         std::any_of(exchange.outputs.begin(), exchange.outputs.end(), predicate);
+}
+
+bool IsCopy(const Staging::Buffer& buffer) { return buffer.is_copy(); }
+bool IsDevices(const Staging::Buffer& buffer) { return !buffer.is_copy(); }
+
+}  // namespace
+
+absl::Status ExchangeStream::Start(StreamExchange& exchange) {
+  if (AnyBuffer(exchange, IsCopy)) {
+    absl::Status status = BeginAfter(staging_.stream(), exchange);
+    if (!status.ok()) return status;
+  }
+  if (AnyBuffer(exchange, IsDevices)) {
+    absl::Status status = BeginAfter(device_.ComputeStream(), exchange);
+    if (!status.ok()) return status;
+  }
+  queue_.push_back(&exchange);
+  return Advance();
+}
+
+absl::Status ExchangeStream::BeginAfter(device::Stream& other, StreamExchange& exchange) {
+  absl::StatusOr<std::unique_ptr<device::Event>> event = device_.Record(other);
+  if (!event.ok()) return event.status();
+  exchange.after.push_back(*std::move(event));
+  return absl::OkStatus();
+}
+
+absl::Status ExchangeStream::Await(StreamExchange& exchange) {
+  absl::Status status = AwaitEvent(exchange);
+  if (status.ok()) status = CopyOut(exchange);
+  return status.ok() ? status : End(std::move(status));
+}
+
+absl::Status ExchangeStream::AwaitEvent(const StreamExchange& exchange) {
+  Patience patience(timeout_);
+  while (true) {
+    const absl::StatusOr<bool> over = IsOver(exchange);
+    if (!over.ok()) return over.status();
+    if (*over) return absl::OkStatus();
+    if (patience.Pause()) continue;
+    return absl::DeadlineExceededError(
+        absl::StrCat("a peer was silent for ", absl::FormatDuration(timeout_),
+                     ", or is in an exchange of another size; see the logs of the others"));
+  }
+}
+
+absl::StatusOr<bool> ExchangeStream::IsOver(const StreamExchange& exchange) {
+  // In this order: an exchange that was ended is over too, without its bytes.
+  const absl::StatusOr<bool> reached = exchange.over ? exchange.over->Reached() : false;
+  if (absl::Status status = Advance(); !status.ok()) return status;
+  return reached;
+}
+
+absl::Status ExchangeStream::Advance() {
+  while (true) {
+    const absl::StatusOr<bool> ready = communicator_.Ready();
+    if (!ready.ok()) return ready.status();
+    if (!*ready || queue_.empty()) return absl::OkStatus();
+    StreamExchange& next = *queue_.front();
+    if (!next.launched) {
+      if (absl::Status status = Launch(next); !status.ok()) return status;
+      continue;
+    }
+    absl::StatusOr<std::unique_ptr<device::Event>> over = device_.Record(*stream_);
+    if (!over.ok()) return over.status();
+    next.over = *std::move(over);
+    queue_.pop_front();
+  }
+}
+
+absl::Status ExchangeStream::Launch(StreamExchange& exchange) {
+  for (const auto& event : exchange.after) {
+    if (absl::Status status = device_.WaitFor(*stream_, *event); !status.ok()) return status;
+  }
+  exchange.launched = true;
+  return communicator_.Launch([&](const NcclApi& api, NcclComm* comm) {
+    return exchange.calls(api, comm, stream_->handle());
+  });
+}
+
+absl::Status ExchangeStream::CopyOut(const StreamExchange& exchange) {
+  if (std::none_of(exchange.outputs.begin(), exchange.outputs.end(), IsCopy)) {
+    return absl::OkStatus();
+  }
+  for (const Staging::Buffer& output : exchange.outputs) {
+    if (absl::Status status = output.CopyOut(); !status.ok()) return status;
+  }
+  return Idle(staging_.stream(), timeout_);
+}
+
+absl::Status ExchangeStream::End(absl::Status cause) {
+  absl::Status first = communicator_.End(std::move(cause));
+  queue_.clear();
+  // A device that fails even at this has nothing under way any more.
+  Idle(*stream_, kLettingGo).IgnoreError();
+  Idle(staging_.stream(), kLettingGo).IgnoreError();
+  return first;
+}
+
+absl::Status ExchangeStream::Idle(device::Stream& stream, absl::Duration timeout) {
+  const absl::StatusOr<std::unique_ptr<device::Event>> event = device_.Record(stream);
+  if (!event.ok()) return event.status();
+  Patience patience(timeout);
+  while (true) {
+    const absl::StatusOr<bool> reached = (*event)->Reached();
+    if (!reached.ok()) return reached.status();
+    if (*reached) return absl::OkStatus();
+    if (!patience.Pause()) {
+      return absl::DeadlineExceededError(
+          absl::StrCat("the device did not end its work within ", absl::FormatDuration(timeout)));
+    }
+  }
+}
+
+}  // namespace tandem::nccl

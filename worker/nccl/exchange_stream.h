@@ -1,0 +1,76 @@
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/base/attributes.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "worker/device/device.h"
+#include "worker/nccl/exchange_calls.h"
+#include "worker/nccl/nccl_communicator.h"
+#include "worker/nccl/staging.h"
+
+namespace tandem::nccl {
+
+// What one exchange does, and how far it is.
+struct StreamExchange {
+  std::vector<Staging::Buffer> inputs;
+  std::vector<Staging::Buffer> outputs;  // also what is changed in place
+  ExchangeCalls calls;
+
+  // What it begins after.
+  std::vector<std::unique_ptr<device::Event>> after;
+  bool launched = false;
+  std::unique_ptr<device::Event> over;  // null: it is not yet whole in the stream
+};
+
+// The stream in which a communicator's exchanges take place, in the order in which they were started.
+// While NCCL is still busy launching one, those behind it wait in a queue, which every call moves on:
+// so Start never waits for a peer. One thread at a time.
+class ExchangeStream {
+ public:
+  // How long what has been ended may take to let go of buffers; then it is given up.
+  static constexpr absl::Duration kLettingGo = absl::Seconds(10);
+
+  ExchangeStream(device::Device& device ABSL_ATTRIBUTE_LIFETIME_BOUND,
+                 NcclCommunicator& communicator ABSL_ATTRIBUTE_LIFETIME_BOUND,
+                 Staging& staging ABSL_ATTRIBUTE_LIFETIME_BOUND,
+                 std::unique_ptr<device::Stream> stream, absl::Duration timeout)
+      : device_(device),
+        communicator_(communicator),
+        staging_(staging),
+        stream_(std::move(stream)),
+        timeout_(timeout) {}
+
+  // The exchange begins after what is in the compute stream now, if it uses the device's own buffers,
+  // and after what was copied in. It stays where it is until Await or End has returned.
+  absl::Status Start(StreamExchange& exchange);
+  // Until it is over, and outputs are where the caller wants them. Errors as Transport: afterwards
+  // everything has ended.
+  absl::Status Await(StreamExchange& exchange);
+  // Ends the communicator; on return the device has let go of all buffers. Returns the cause of the end.
+  absl::Status End(absl::Status cause);
+
+ private:
+  absl::Status AwaitEvent(const StreamExchange& exchange);
+  absl::StatusOr<bool> IsOver(const StreamExchange& exchange);
+  absl::Status Advance();
+  absl::Status Launch(StreamExchange& exchange);
+  absl::Status BeginAfter(device::Stream& other, StreamExchange& exchange);
+  absl::Status CopyOut(const StreamExchange& exchange);
+  // Until the stream has done what is in it.
+  absl::Status Idle(device::Stream& stream, absl::Duration timeout);
+
+  device::Device& device_;
+  NcclCommunicator& communicator_;
+  Staging& staging_;
+  const std::unique_ptr<device::Stream> stream_;
+  const absl::Duration timeout_;
+  std::deque<StreamExchange*> queue_;  // those that are not yet whole in the stream
+};
+
+}  // namespace tandem::nccl

@@ -1,0 +1,105 @@
+#include "worker/nccl/nccl_communicator.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "worker/nccl/nccl_status.h"
+#include "worker/nccl/patience.h"
+
+namespace tandem::nccl {
+namespace {
+
+bool IsUnderWay(NcclResult result) {
+  return result == NcclResult::kSuccess || result == NcclResult::kInProgress;
+}
+
+absl::Status Named(absl::Status status, const ddp::Membership& self) {
+  if (status.ok()) return status;
+  return absl::Status(status.code(),
+                      absl::StrFormat("rank %d of %d cannot connect: %s", self.rank.value(),
+                                      self.world_size, status.message()));
+}
+
+}  // namespace
+
+NcclCommunicator::~NcclCommunicator() {
+  End(absl::CancelledError("the communicator is gone")).IgnoreError();
+}
+
+absl::Status NcclCommunicator::Connect(const ddp::Membership& self, const NcclUniqueId& id,
+                                       absl::Duration timeout) {
+  Patience patience(timeout);
+  NcclConfig config;
+  config.blocking = 0;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!end_.ok()) return Named(end_, self);
+    const NcclResult result =
+        api_.comm_init_rank_config(&comm_, static_cast<int>(self.world_size), id,
+                                   static_cast<int>(self.rank.value()), &config);
+    if (absl::Status status = After(result); !status.ok()) return Named(status, self);
+  }
+  while (true) {
+    const absl::StatusOr<bool> connected = Ready();
+    if (!connected.ok()) return Named(connected.status(), self);
+    if (*connected) return absl::OkStatus();
+    if (patience.Pause()) continue;
+    return Named(End(absl::DeadlineExceededError(
+                     absl::StrCat("a rank did not come within ", absl::FormatDuration(timeout),
+                                  ", or cannot be reached from here; see the logs of the others"))),
+                 self);
+  }
+}
+
+absl::StatusOr<bool> NcclCommunicator::Ready() {
+  absl::MutexLock lock(&mutex_);
+  if (!end_.ok()) return end_;
+  NcclResult state = NcclResult::kSuccess;
+  const NcclResult asked = api_.comm_get_async_error(comm_, &state);
+  if (absl::Status status = After(asked); !status.ok()) return status;
+  if (absl::Status status = After(state); !status.ok()) return status;
+  return state == NcclResult::kSuccess;
+}
+
+absl::Status NcclCommunicator::Launch(Calls calls) {
+  absl::MutexLock lock(&mutex_);
+  if (!end_.ok()) return end_;
+  return After(calls(api_, comm_));
+}
+
+void NcclCommunicator::Finish(absl::Duration timeout) {
+  Patience patience(timeout);
+  if (!Launch([](const NcclApi& api, NcclComm* comm) { return api.comm_finalize(comm); }).ok())
+    return;
+  while (true) {
+    const absl::StatusOr<bool> over = Ready();
+    if (!over.ok()) return;
+    if (*over) break;
+    if (patience.Pause()) continue;
+    End(absl::DeadlineExceededError("a peer did not take leave")).IgnoreError();
+    return;
+  }
+  absl::MutexLock lock(&mutex_);
+  if (!end_.ok()) return;
+  api_.comm_destroy(std::exchange(comm_, nullptr));
+  end_ = absl::CancelledError("the communicator is finished");
+}
+
+absl::Status NcclCommunicator::End(absl::Status cause) {
+  absl::MutexLock lock(&mutex_);
+  return EndLocked(std::move(cause));
+}
+
+absl::Status NcclCommunicator::EndLocked(absl::Status cause) {
+  if (end_.ok()) end_ = std::move(cause);
+  if (comm_ != nullptr) api_.comm_abort(std::exchange(comm_, nullptr));
+  return end_;
+}
+
+absl::Status NcclCommunicator::After(NcclResult result) {
+  if (IsUnderWay(result)) return absl::OkStatus();
+  return EndLocked(StatusOf(api_, comm_, result));
+}
+
+}  // namespace tandem::nccl

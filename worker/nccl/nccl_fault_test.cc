@@ -1,0 +1,271 @@
+// What goes wrong after the ranks have met, or while they do: each fault ends in a named cause, in time,
+// and with no process left. Ranks are processes.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "worker/nccl/nccl_communicator.h"
+#include "worker/nccl/nccl_ranks.h"
+
+namespace tandem::nccl {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+
+constexpr absl::Duration kShort = absl::Milliseconds(300);
+constexpr NcclOptions kShortExchanges = {.exchange_timeout = kShort};
+constexpr size_t kLarge = size_t{32} << 20;  // more than sockets hold
+
+// `text`: part of what is said.
+void ExpectError(const absl::Status& status, absl::StatusCode code, const std::string& text) {
+  EXPECT_EQ(status.code(), code) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr(text));
+  EXPECT_THAT(std::string(status.message()), Not(HasSubstr("\n")));
+}
+
+absl::Status AllGather(ddp::Transport& transport, size_t slot_bytes) {
+  std::vector<std::byte> slots(transport.world_size() * slot_bytes);
+  return transport.AllGather(absl::MakeSpan(slots));
+}
+
+void ExpectAllEnded(RankProcesses& ranks, uint32_t world_size) {
+  for (uint32_t rank = 0; rank < world_size; ++rank) EXPECT_EQ(ranks.Await(rank), 0) << rank;
+}
+
+// --- connecting ---
+
+TEST(NcclConnectTest, RankThatNeverComes_DeadlineExceededAndSaysWho) {
+  RankProcesses ranks(2, [](NcclRank& rank) {
+    if (rank.self.rank == Rank(1)) return;
+    ExpectError(rank.TryToConnect({.connect_timeout = kShort}).status(),
+                absl::StatusCode::kDeadlineExceeded, "rank 0 of 2 cannot connect");
+  });
+  ExpectAllEnded(ranks, 2);
+}
+
+TEST(NcclConnectTest, RanksDisagreeAboutTheWorldSize_FailedPreconditionOnEach) {
+  RankProcesses ranks(2, [](NcclRank& rank) {
+    if (rank.self.rank == Rank(1)) rank.self.world_size = 3;
+    ExpectError(rank.TryToConnect().status(), absl::StatusCode::kFailedPrecondition,
+                "mismatch in rank count");
+  });
+  ExpectAllEnded(ranks, 2);
+}
+
+TEST(NcclConnectTest, TwoThatClaimOneRank_FailedPreconditionOnEach) {
+  RankProcesses ranks(2, [](NcclRank& rank) {
+    rank.self.rank = Rank(1);
+    EXPECT_EQ(rank.TryToConnect().status().code(), absl::StatusCode::kFailedPrecondition);
+  });
+  ExpectAllEnded(ranks, 2);
+}
+
+TEST(NcclConnectTest, IdOfAnotherSize_FailedPrecondition) {
+  RankProcesses ranks(1, [](NcclRank& rank) {
+    rank.id.pop_back();
+    ExpectError(rank.TryToConnect().status(), absl::StatusCode::kFailedPrecondition,
+                "127 bytes instead of 128");
+  });
+  ExpectAllEnded(ranks, 1);
+}
+
+TEST(NcclConnectTest, IdThatIsNone_InternalInNcclsWords) {
+  RankProcesses ranks(1, [](NcclRank& rank) {
+    rank.id.assign(128, 'x');
+    ExpectError(rank.TryToConnect().status(), absl::StatusCode::kInternal, "names no address");
+  });
+  ExpectAllEnded(ranks, 1);
+}
+
+TEST(NcclConnectTest, RankOutsideOfTheWorld_InternalInNcclsWords) {
+  RankProcesses ranks(1, [](NcclRank& rank) {
+    rank.self.rank = Rank(1);
+    ExpectError(rank.TryToConnect().status(), absl::StatusCode::kInternal,
+                "Invalid rank requested");
+  });
+  ExpectAllEnded(ranks, 1);
+}
+
+TEST(NcclConnectTest, MinterDiesWhileRanksCome_UnavailableOnTheOthers) {
+  RankProcesses ranks(3, [](NcclRank& rank) {
+    if (rank.self.rank == Rank(0)) pause();
+    if (rank.self.rank == Rank(2)) return;
+    ExpectError(rank.TryToConnect().status(), absl::StatusCode::kUnavailable,
+                "the process that minted the id");
+  });
+  EXPECT_EQ(ranks.Await(2), 0);
+  ranks.Kill(0);
+  EXPECT_EQ(ranks.Await(1), 0);
+}
+
+// The last to come is refused by the one that is gone; the other waits for it as long as it may.
+TEST(NcclConnectTest, RankThatHasCheckedInDies_NamedCauseOnTheOthers) {
+  int left[2];
+  ASSERT_EQ(pipe(left), 0);
+  RankProcesses ranks(3, [&](NcclRank& rank) {
+    close(left[1]);
+    char none;
+    if (rank.self.rank == Rank(2) && read(left[0], &none, 1) != 0) FAIL();
+    const bool first_to_go = rank.self.rank == Rank(1);
+    const absl::Status status =
+        rank.TryToConnect({.connect_timeout = first_to_go ? kShort : 4 * kShort}).status();
+    EXPECT_THAT(status.code(),
+                AnyOf(absl::StatusCode::kUnavailable, absl::StatusCode::kDeadlineExceeded))
+        << status;
+    if (rank.self.rank == Rank(2)) ExpectError(status, absl::StatusCode::kUnavailable, "rank 1");
+  });
+  EXPECT_EQ(ranks.Await(1), 0);
+  close(left[1]);
+  EXPECT_EQ(ranks.Await(2), 0);
+  EXPECT_EQ(ranks.Await(0), 0);
+  close(left[0]);
+}
+
+TEST(NcclConnectTest, EndFromAnotherThreadWhileConnecting_CancelledAtOnce) {
+  RankProcesses ranks(2, [](NcclRank& rank) {
+    if (rank.self.rank == Rank(1)) return;
+    NcclCommunicator communicator(rank.library);
+    NcclUniqueId id;
+    rank.id.copy(id.bytes, sizeof(id.bytes));
+    std::thread connecting([&] {
+      EXPECT_EQ(communicator.Connect(rank.self, id, absl::Minutes(5)).code(),
+                absl::StatusCode::kCancelled);
+    });
+    absl::SleepFor(absl::Milliseconds(50));  // so that it is mostly under way
+    EXPECT_EQ(communicator.End(absl::CancelledError("aborted")).code(),
+              absl::StatusCode::kCancelled);
+    connecting.join();
+  });
+  ExpectAllEnded(ranks, 2);
+}
+
+// --- exchanges ---
+
+TEST(NcclFaultTest, PeerKilledInMidExchange_UnavailableInNcclsWords) {
+  RankProcesses ranks(2, [](NcclRank& rank) {
+    const auto transport = rank.Connect();
+    std::vector<std::byte> slots(2 * kLarge);
+    const auto exchange = transport->StartAllGather(absl::MakeSpan(slots));
+    if (rank.self.rank == Rank(1)) raise(SIGKILL);
+    const absl::Status status = exchange->Wait();
+    ExpectError(status, absl::StatusCode::kUnavailable, "closed by remote peer");
+    ExpectError(status, absl::StatusCode::kUnavailable, "all-gather of 67108864 bytes, exchange 1");
+  });
+  EXPECT_EQ(ranks.Await(0), 0);
+  EXPECT_TRUE(WIFSIGNALED(ranks.Await(1)));
+}
+
+TEST(NcclFaultTest, PeerKilledInMidAllToAll_UnavailableOnBothOthers) {
+  RankProcesses ranks(3, [](NcclRank& rank) {
+    const auto transport = rank.Connect();
+    const std::vector<std::byte> send(3 * kLarge);
+    std::vector<std::byte> receive(3 * kLarge);
+    const auto exchange = transport->StartAllToAll(send, absl::MakeSpan(receive));
+    if (rank.self.rank == Rank(1)) raise(SIGKILL);
+    EXPECT_EQ(exchange->Wait().code(), absl::StatusCode::kUnavailable);
+  });
+  EXPECT_EQ(ranks.Await(0), 0);
+  EXPECT_EQ(ranks.Await(2), 0);
+}
+
+TEST(NcclFaultTest, PeerStopped_DeadlineExceededAndNamesTheExchange) {
+  RankProcesses ranks(2, [](NcclRank& rank) {
+    const auto transport = rank.Connect(kShortExchanges);
+    EXPECT_TRUE(transport->Barrier().ok());
+    if (rank.self.rank == Rank(1)) raise(SIGSTOP);
+    std::vector<float> values(3);
+    ExpectError(transport->StartAllReduceSum(absl::MakeSpan(values))->Wait(),
+                absl::StatusCode::kDeadlineExceeded, "all-reduce of 12 bytes, exchange 2");
+  });
+  EXPECT_EQ(ranks.Await(0), 0);
+}
+
+TEST(NcclFaultTest, SizesDisagree_DeadlineExceededOnEach) {
+  RankProcesses ranks(2, [](NcclRank& rank) {
+    const auto transport = rank.Connect(kShortExchanges);
+    const absl::Status status = AllGather(*transport, 8 + rank.self.rank.value());
+    // Whoever is later may find that the other has given up already.
+    EXPECT_THAT(status.code(),
+                AnyOf(absl::StatusCode::kUnavailable, absl::StatusCode::kDeadlineExceeded))
+        << status;
+  });
+  ExpectAllEnded(ranks, 2);
+}
+
+TEST(NcclFaultTest, AsynchronousError_InternalThereAndUnavailableOnTheOther) {
+  RankProcesses ranks(2, [](NcclRank& rank) {
+    setenv("TANDEM_STAND_IN_NCCL_FAULT", "1:2", 1);
+    const auto transport = rank.Connect();
+    const bool fails = rank.self.rank == Rank(1);
+    EXPECT_TRUE(AllGather(*transport, 8).ok());
+    const absl::Status second = AllGather(*transport, 8);
+    if (fails) ExpectError(second, absl::StatusCode::kInternal, "exchange 2 fails, as asked for");
+    const absl::Status third = AllGather(*transport, 8);
+    // The first cause is kept.
+    EXPECT_EQ(third.code(), fails ? absl::StatusCode::kInternal : absl::StatusCode::kUnavailable)
+        << third;
+  });
+  ExpectAllEnded(ranks, 2);
+}
+
+// --- the end by this rank's own will ---
+
+class NcclAbortTest : public testing::TestWithParam<size_t> {};
+INSTANTIATE_TEST_SUITE_P(SlotBytes, NcclAbortTest, testing::Values(8, kLarge),
+                         testing::PrintToStringParamName());
+
+TEST_P(NcclAbortTest, AbortFromAnotherThread_EndsWhatIsUnderWayAndRefusesMore) {
+  RankProcesses ranks(2, [](NcclRank& rank) {
+    const auto transport = rank.Connect();
+    if (rank.self.rank == Rank(1)) pause();
+    std::vector<std::byte> slots(2 * GetParam());
+    std::vector<std::byte> more(2);
+    const auto exchange = transport->StartAllGather(absl::MakeSpan(slots));
+    const auto behind = transport->StartAllGather(absl::MakeSpan(more));
+    std::thread aborter([&] { transport->Abort(); });
+    ExpectError(exchange->Wait(), absl::StatusCode::kCancelled,
+                "exchange 1: the exchange was aborted");
+    EXPECT_EQ(behind->Wait().code(), absl::StatusCode::kCancelled);
+    aborter.join();
+    transport->Abort();
+    EXPECT_EQ(transport->Barrier().code(), absl::StatusCode::kCancelled);
+  });
+  EXPECT_EQ(ranks.Await(0), 0);
+}
+
+TEST(NcclAbortTest, ExchangeDroppedBeforeWait_LetsGoAndEndsTheTransport) {
+  RankProcesses ranks(2, [](NcclRank& rank) {
+    const auto transport = rank.Connect();
+    if (rank.self.rank == Rank(1)) pause();
+    {
+      std::vector<std::byte> slots(2 * kLarge);
+      const auto dropped = transport->StartAllGather(absl::MakeSpan(slots));
+    }
+    ExpectError(transport->Barrier(), absl::StatusCode::kCancelled, "given up");
+  });
+  EXPECT_EQ(ranks.Await(0), 0);
+}
+
+TEST(NcclAbortTest, TransportGoesAndTheOthersTakeNoLeave_WithinSeconds) {
+  RankProcesses ranks(2, [](NcclRank& rank) {
+    setenv("TANDEM_STAND_IN_NCCL_FAULT", "leave", 1);
+    const auto transport = rank.Connect();
+    EXPECT_TRUE(transport->Barrier().ok());
+    if (rank.self.rank == Rank(1)) raise(SIGSTOP);
+  });
+  EXPECT_EQ(ranks.Await(0), 0);
+}
+
+}  // namespace
+}  // namespace tandem::nccl
