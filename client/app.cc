@@ -20,7 +20,8 @@ constexpr const char* kFooter =
 
 Exit codes:
   0    success; of run and wait: the job succeeded
-  1    the job failed or was cancelled; of verify and compare: different
+  1    the job failed or was cancelled; of verify and compare: different;
+       of doctor: a problem
   2    wrong command line or specification, or no such job
   3    the coordinator cannot be reached, or cannot do its work
   124  wait --timeout ran out
@@ -47,6 +48,7 @@ void AddCommands(CLI::App* app, Context* context) {
   AddExportCommand(app, context);
   AddWorkersCommand(app, context);
   AddDrainCommand(app, context);
+  AddDoctorCommand(app, context);
   AddSpecCommands(app, context);
   AddCompletionCommand(app, context);
   AddVersionCommand(app, context);

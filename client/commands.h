@@ -20,6 +20,7 @@ void AddCompareCommand(CLI::App* app, Context* context);     // compare
 void AddExportCommand(CLI::App* app, Context* context);      // export
 void AddWorkersCommand(CLI::App* app, Context* context);     // workers
 void AddDrainCommand(CLI::App* app, Context* context);       // drain
+void AddDoctorCommand(CLI::App* app, Context* context);      // doctor
 void AddSpecCommands(CLI::App* app, Context* context);       // check, explain
 void AddCompletionCommand(CLI::App* app, Context* context);  // completion
 void AddVersionCommand(CLI::App* app, Context* context);     // version

@@ -176,6 +176,10 @@ absl::StatusOr<v1::ListWorkersResponse> Connection::ListWorkers() {
   return Call(&v1::JobService::Stub::ListWorkers, v1::ListWorkersRequest());
 }
 
+absl::StatusOr<v1::ListHostsResponse> Connection::ListHosts() {
+  return Call(&v1::JobService::Stub::ListHosts, v1::ListHostsRequest());
+}
+
 absl::StatusOr<v1::GetHistoryResponse> Connection::History(const std::string& job_id) {
   v1::GetHistoryResponse history;
   v1::GetHistoryRequest request;

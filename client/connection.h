@@ -45,6 +45,7 @@ class Connection {
   // All pages as one.
   absl::StatusOr<v1::ListJobsResponse> ListJobs();
   absl::StatusOr<v1::ListWorkersResponse> ListWorkers();
+  absl::StatusOr<v1::ListHostsResponse> ListHosts();
   // All pages as one.
   absl::StatusOr<v1::GetHistoryResponse> History(const std::string& job_id);
 

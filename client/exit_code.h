@@ -8,7 +8,7 @@ namespace tandem::client {
 // What scripts are told. Part of the interface: see `tandem --help`.
 enum class ExitCode {
   kSuccess = 0,
-  // The job failed or was cancelled; runs that were compared are different.
+  // The job failed or was cancelled; runs that were compared are different; doctor found a problem.
   kJobFailed = 1,
   // The command line or the specification is wrong, or there is no such job.
   kUsage = 2,

@@ -68,6 +68,8 @@ void Cluster::Connect(const v1::Register& registration, ConnectionId connection,
                 .version = registration.version(),
                 .allows_commands = registration.allows_commands(),
                 .slots = {},
+                .host_facts = std::nullopt,
+                .host_facts_heard = {},
                 .connected_at = now.wall,
                 .heard = now.steady};
   for (const std::string& slot : registration.slots()) worker.slots.push_back({slot, std::nullopt});
@@ -118,6 +120,12 @@ bool Cluster::Hear(const WorkerName& name, ConnectionId connection, Moment now) 
   if (it == workers_.end() || it->second.connection != connection) return false;
   it->second.heard = now.steady;
   return true;
+}
+
+void Cluster::NoteHost(const WorkerName& name, const v1::HostFacts& facts, Moment now) {
+  Worker& worker = workers_.at(name);
+  worker.host_facts = facts;
+  worker.host_facts_heard = now.wall;
 }
 
 Cluster::Order Cluster::Take(const WorkerName& name, uint64_t sequence) {
@@ -194,6 +202,19 @@ v1::Worker Cluster::ViewOf(const WorkerName& name) const {
     status.set_rank(slot.occupant->rank.value());
   }
   return proto;
+}
+
+std::vector<v1::WorkerHost> Cluster::Hosts() const {
+  std::vector<v1::WorkerHost> hosts;
+  for (const auto& [name, worker] : workers_) {
+    if (!worker.connection) continue;
+    v1::WorkerHost& host = hosts.emplace_back();
+    host.set_worker(name.value());
+    if (!worker.host_facts) continue;
+    *host.mutable_facts() = *worker.host_facts;
+    *host.mutable_heard_at() = ToProto(worker.host_facts_heard);
+  }
+  return hosts;
 }
 
 }  // namespace tandem::core

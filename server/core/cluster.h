@@ -43,6 +43,9 @@ struct Worker {
   std::string version;
   bool allows_commands = false;
   std::vector<Slot> slots;
+  // What it last said about its host on this connection, and when; empty: nothing yet.
+  std::optional<v1::HostFacts> host_facts;
+  absl::Time host_facts_heard;
   absl::Time connected_at;
   // When it was last heard of, on the steady clock.
   absl::Duration heard;
@@ -79,6 +82,8 @@ class Cluster {
 
   // Renews the lease. False: this is not its connection.
   bool Hear(const WorkerName& name, ConnectionId connection, Moment now);
+  // Of a worker that is known: what its host has.
+  void NoteHost(const WorkerName& name, const v1::HostFacts& facts, Moment now);
   // Whether a message with this number is the next one; notes it then.
   enum class Order { kNext, kRepeated, kGap };
   Order Take(const WorkerName& name, uint64_t sequence);
@@ -97,6 +102,8 @@ class Cluster {
 
   // As clients see it. It must be known.
   v1::Worker ViewOf(const WorkerName& name) const;
+  // Of the connected workers, by name.
+  std::vector<v1::WorkerHost> Hosts() const;
 
  private:
   std::map<WorkerName, Worker> workers_;

@@ -50,6 +50,8 @@ class Coordinator {
   std::vector<const v1::Job*> Jobs() const;
   // By name.
   std::vector<v1::Worker> Workers() const;
+  // What the connected workers have said about their hosts, by name.
+  std::vector<v1::WorkerHost> Hosts() const { return cluster_.Hosts(); }
 
   // Whether CancelRequested would be heeded.
   //   NotFound            no such job.

@@ -38,6 +38,7 @@ Coordinator::Run* Coordinator::FindRun(const WorkerName& worker, const Message& 
 }
 
 void Coordinator::OnHeartbeat(const WorkerName& worker, const v1::Heartbeat& heartbeat) {
+  if (heartbeat.has_host_facts()) cluster_.NoteHost(worker, heartbeat.host_facts(), now_);
   std::set<std::pair<JobId, AttemptNumber>> stale;
   for (const v1::RankPosition& position : heartbeat.ranks()) {
     const JobId job(position.job_id());

@@ -43,6 +43,28 @@ TEST_F(CoordinatorWorkers, Connect_NewName_IsRegisteredAndListed) {
   EXPECT_EQ(core().Workers()[0].state(), v1::WORKER_STATE_CONNECTED);
 }
 
+TEST_F(CoordinatorWorkers, HostFacts_AreKeptWithTheTimeForAsLongAsTheConnection) {
+  Connect("a", 1);
+  Connect("b", 1);
+  v1::WorkerToCoordinator message;
+  message.mutable_heartbeat()->mutable_host_facts()->set_host("gpu-3");
+  Pass(absl::Seconds(1));
+  const absl::Time heard = clock.Now().wall;
+  Say("b", message);
+  Pass(absl::Seconds(1));
+  Beat("b");
+  ASSERT_THAT(core().Hosts(), SizeIs(2));
+  EXPECT_EQ(core().Hosts()[0].worker(), "a");
+  EXPECT_FALSE(core().Hosts()[0].has_facts());
+  EXPECT_EQ(core().Hosts()[1].facts().host(), "gpu-3");
+  EXPECT_EQ(FromProto(core().Hosts()[1].heard_at()), heard);
+  Disconnect("b");
+  ASSERT_THAT(core().Hosts(), SizeIs(1));
+  Connect("b", 1);
+  ASSERT_THAT(core().Hosts(), SizeIs(2));
+  EXPECT_FALSE(core().Hosts()[1].has_facts());
+}
+
 TEST_F(CoordinatorWorkers, Connect_Unfit_IsClosedAndNotListed) {
   Connect(Registration("a", 0));
   EXPECT_EQ(Closed(), absl::StatusCode::kInvalidArgument);

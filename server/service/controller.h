@@ -78,6 +78,7 @@ class Controller {
   absl::StatusOr<v1::GetHistoryResponse> ReadHistory(const JobId& job, uint64_t from_step,
                                                      uint32_t limit);
   std::vector<v1::Worker> Workers() const { return core_.Workers(); }
+  std::vector<v1::WorkerHost> Hosts() const { return core_.Hosts(); }
   void MirrorMetrics();
   // Why the journal cannot be written, if it cannot.
   const absl::Status& journal_status() const { return journal_status_; }

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/spec/paths.h"
 #include "common/spec/spec.h"
+#include "common/version.h"
 #include "server/service/grpc_status.h"
 #include "server/service/log_reactor.h"
 #include "server/service/watch_reactor.h"
@@ -175,6 +176,18 @@ grpc::ServerUnaryReactor* JobService::ListWorkers(grpc::CallbackServerContext* c
   auto* reactor = context->DefaultReactor();
   loop_.Post([this, reactor, response] {
     for (v1::Worker& worker : controller_.Workers()) *response->add_workers() = std::move(worker);
+    reactor->Finish(grpc::Status::OK);
+  });
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* JobService::ListHosts(grpc::CallbackServerContext* context,
+                                                const v1::ListHostsRequest*,
+                                                v1::ListHostsResponse* response) {
+  auto* reactor = context->DefaultReactor();
+  response->set_version(kVersion);
+  loop_.Post([this, reactor, response] {
+    for (v1::WorkerHost& host : controller_.Hosts()) *response->add_hosts() = std::move(host);
     reactor->Finish(grpc::Status::OK);
   });
   return reactor;

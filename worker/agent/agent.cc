@@ -28,6 +28,7 @@ Agent::Agent(EventLoop* loop, const Clock* clock, AgentOptions options)
       options_(std::move(options)),
       link_(loop, options_.coordinator, options_.backoff, this),
       advertise_address_(options_.advertise_address),
+      host_watch_(loop, options_.host_watch),
       memory_(kRememberedJobs) {}
 
 void Agent::Start() {
@@ -81,6 +82,13 @@ v1::Heartbeat Agent::MakeHeartbeat() {
   for (const auto& [key, rank] : running_) {
     *heartbeat.add_ranks() = rank->Position();
   }
+  host_watch_.SetBusy(!running_.empty());
+  if (auto facts = host_watch_.TakeNews()) {
+    *heartbeat.mutable_host_facts() = *std::move(facts);
+    v1::HostFacts& news = *heartbeat.mutable_host_facts();
+    for (const std::string& slot : options_.slots) news.add_slots(slot);
+    *news.mutable_wall_clock() = ToProto(clock_.Now().wall);
+  }
   return heartbeat;
 }
 
@@ -89,6 +97,8 @@ void Agent::OnConnected(const v1::Registered& registered) {
   lease_timer_.Reset();
   lease_ = FromProto(registered.lease());
   printed_reason_.clear();
+  host_watch_.Renew();
+  host_watch_.Start(advertise_address_);
   const size_t slots = options_.slots.size();
   std::cout << "tandem-worker " << options_.name << " connected to " << options_.coordinator
             << " with " << slots << (slots == 1 ? " slot" : " slots") << std::endl;

@@ -14,6 +14,7 @@
 #include "tandem/v1/worker.pb.h"
 #include "worker/agent/attempt_memory.h"
 #include "worker/agent/coordinator_link.h"
+#include "worker/agent/host_watch.h"
 #include "worker/agent/rank_key.h"
 #include "worker/agent/rank_runner.h"
 #include "worker/process/event_loop.h"
@@ -41,6 +42,7 @@ struct AgentOptions {
   Backoff::Policy backoff = {};
   // Zero: never.
   absl::Duration exit_when_coordinator_gone = {};
+  HostWatch::Options host_watch = {};
 };
 
 // Loop only.
@@ -90,6 +92,7 @@ class Agent : private CoordinatorLink::Owner {
   const AgentOptions options_;
   CoordinatorLink link_;
   std::string advertise_address_;
+  HostWatch host_watch_;
   AttemptMemory memory_;
   std::map<RankKey, std::unique_ptr<RankRunner>> running_;
   // Ranks whose RankExited has not been acknowledged: while the coordinator has not heard of it, they

@@ -30,9 +30,13 @@ Incarnation NewIncarnation() {
   return Incarnation(absl::BytesToHexString({bytes, sizeof(bytes)}));
 }
 
-std::string Beside(const std::string& name) {
+std::string ThisProgram() {
   std::error_code error;
-  return std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / name;
+  return std::filesystem::read_symlink("/proc/self/exe", error);
+}
+
+std::string Beside(const std::string& name) {
+  return std::filesystem::path(ThisProgram()).parent_path() / name;
 }
 
 absl::Status CheckProgram(absl::string_view flag, const std::string& path) {
@@ -85,6 +89,10 @@ absl::StatusOr<AgentOptions> MakeAgentOptions(const Flags& flags) {
   options.ranks.logs = {.directory = *std::move(log_directory),
                         .cap_bytes_per_file = flags.log_cap_bytes};
   options.ranks.kill_grace = flags.kill_grace;
+  options.host_watch.look = {
+      .path = ThisProgram(),
+      .arguments = {"--host-facts", "--slots", flags.slots, "--trainer", options.ranks.trainer_path,
+                    "--log-dir", options.ranks.logs.directory}};
   return options;
 }
 

@@ -64,6 +64,8 @@ void Declare(CLI::App* app, Flags* flags) {
   app->add_flag("--allow-commands", flags->allow_commands,
                 "Also run jobs with a command: any program that who submits a job names, as the "
                 "user of this worker.");
+  app->add_flag("--host-facts", flags->host_facts, "Print what this host has, as JSON, and exit.")
+      ->group("");
   app->set_version_flag("--version", std::string("tandem-worker ") + kVersion);
 }
 

@@ -23,6 +23,8 @@ struct Flags {
   absl::Duration exit_when_coordinator_gone = absl::ZeroDuration();
   bool die_with_parent = false;
   bool allow_commands = false;
+  // Not for people: only print what the host has, and exit.
+  bool host_facts = false;
 
   // What --help or --version asked to see. When not empty, nothing else counts.
   std::string show;

@@ -3,6 +3,7 @@
 // Exit codes: 0 stopped by SIGTERM or SIGINT; 1 refused by the coordinator, or it has been gone for
 // too long; 2 bad flags, no trainer, or no log folder.
 
+#include <google/protobuf/util/json_util.h>
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include "absl/status/status.h"
 #include "common/clock.h"
 #include "common/file_descriptor.h"
+#include "common/host/gather.h"
 #include "common/parent_death.h"
 #include "worker/agent/agent.h"
 #include "worker/agent/agent_options_from_flags.h"
@@ -57,6 +59,19 @@ int Serve(AgentOptions options, const FileDescriptor& stop_signals) {
   return agent.outcome().ok() ? 0 : Complain(agent.outcome(), kFailed);
 }
 
+// In the background of whatever trains here.
+int PrintHostFacts(const Flags& flags) {
+  constexpr int kInBackground = 10;
+  (void)!nice(kInBackground);
+  const v1::HostFacts facts = host::GatherHostFacts({.trainer = flags.trainer,
+                                                     .advertise_address = flags.advertise_address,
+                                                     .temporary = flags.log_dir});
+  std::string json;
+  (void)google::protobuf::util::MessageToJsonString(facts, &json);
+  std::cout << json << std::endl;
+  return 0;
+}
+
 int Main(int argc, char** argv) {
   const pid_t parent = getppid();
   const auto flags = ParseFlags(argc, argv);
@@ -65,6 +80,7 @@ int Main(int argc, char** argv) {
     std::cout << flags->show;
     return 0;
   }
+  if (flags->host_facts) return PrintHostFacts(*flags);
   const FileDescriptor stop_signals = CatchStopSignals();
   // Whoever reads what we print may go before us.
   signal(SIGPIPE, SIG_IGN);

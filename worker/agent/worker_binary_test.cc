@@ -23,7 +23,7 @@
 #include "gtest/gtest.h"
 #include "worker/agent/testing/fake_coordinator.h"
 #include "worker/agent/testing/messages.h"
-#include "worker/process/spawn.h"
+#include "common/spawn.h"
 
 namespace tandem::agent {
 namespace {

@@ -16,7 +16,7 @@
 #include "worker/command/environment.h"
 #include "worker/command/error_file.h"
 #include "worker/command/find_program.h"
-#include "worker/process/spawn.h"
+#include "common/spawn.h"
 
 namespace tandem::command {
 namespace {

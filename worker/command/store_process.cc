@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "worker/process/spawn.h"
+#include "common/spawn.h"
 
 namespace tandem::command {
 

@@ -10,7 +10,7 @@
 #include "absl/time/time.h"
 #include "common/file_descriptor.h"
 #include "worker/process/event_loop.h"
-#include "worker/process/spawn.h"
+#include "common/spawn.h"
 
 namespace tandem {
 

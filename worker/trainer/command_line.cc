@@ -4,11 +4,13 @@
 #include <map>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "common/version.h"
 #include "worker/ddp/c10d_process.h"
 #include "worker/trainer/probe.h"
 #include "worker/trainer/rank_session.h"
+#include "worker/trainer/self_test.h"
 #include "worker/trainer/stack_printer.h"
 #include "worker/trainer/versions.h"
 
@@ -39,6 +41,8 @@ int TrainerMain(int argc, char** argv, const Hooks& hooks) {
     std::cout << "tandem-trainer " << kVersion << " (" << LibraryVersions() << ")" << std::endl;
     return 0;
   }
+  if (argc > 1 && absl::StartsWith(argv[1], "--self-test"))
+    return SelfTestMain({argv + 1, argv + argc});
   if (argc == 2 && std::string(argv[1]) == "--probe") return PrintProbeReport();
   InstallStackPrinter(argv[0]);
   ddp::PrepareProcessForC10d();

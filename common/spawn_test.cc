@@ -1,4 +1,4 @@
-#include "worker/process/spawn.h"
+#include "common/spawn.h"
 
 #include <fcntl.h>
 #include <signal.h>

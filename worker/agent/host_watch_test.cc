@@ -1,0 +1,81 @@
+#include "worker/agent/host_watch.h"
+
+#include <functional>
+
+#include "gtest/gtest.h"
+
+namespace tandem::agent {
+namespace {
+
+class HostWatchTest : public ::testing::Test {
+ protected:
+  HostWatch::Options Script(const std::string& script) {
+    return {.look = {.path = "/bin/sh", .arguments = {"-c", script, "sh"}}};
+  }
+  // Runs the loop until there are news; nothing if there are none for so long.
+  std::optional<v1::HostFacts> Await(HostWatch* watch,
+                                     absl::Duration patience = absl::Seconds(30)) {
+    std::optional<v1::HostFacts> news;
+    const auto give_up = loop_->After(patience, [&] { loop_->Stop(); });
+    EventLoop::Registration next;
+    std::function<void()> look = [&] {
+      news = watch->TakeNews();
+      if (news) return loop_->Stop();
+      next = loop_->After(absl::Milliseconds(1), look);
+    };
+    look();
+    loop_->Run();
+    return news;
+  }
+
+  std::unique_ptr<EventLoop> loop_ = *EventLoop::Create();
+};
+
+TEST_F(HostWatchTest, WhatTheProgramPrints_IsNewsOnce) {
+  HostWatch watch(
+      loop_.get(),
+      Script(R"(echo "{\"host\": \"gpu-3\", \"network\": {\"advertiseAddress\": \"$2\"}}")"));
+  EXPECT_FALSE(watch.TakeNews().has_value());
+  watch.Renew();
+  watch.Start("10.0.0.3");
+  const auto facts = Await(&watch);
+  ASSERT_TRUE(facts.has_value());
+  EXPECT_EQ(facts->host(), "gpu-3");
+  EXPECT_EQ(facts->network().advertise_address(), "10.0.0.3");
+  EXPECT_FALSE(watch.TakeNews().has_value());
+  watch.Renew();
+  EXPECT_TRUE(watch.TakeNews().has_value());
+}
+
+TEST_F(HostWatchTest, ProgramThatCrashesOrPrintsNonsense_IsLookedAtAgain) {
+  // The second look finds the file that the first one left.
+  const std::string mark = testing::TempDir() + "/looked-" + std::to_string(getpid());
+  HostWatch::Options options =
+      Script("[ -e " + mark + " ] && echo '{\"host\": \"a\"}' && exit; touch " + mark +
+             "; echo oops; kill $$");
+  options.interval = absl::Milliseconds(500);
+  HostWatch watch(loop_.get(), options);
+  watch.Start("10.0.0.3");
+  EXPECT_TRUE(Await(&watch).has_value());
+  unlink(mark.c_str());
+}
+
+TEST_F(HostWatchTest, NoProgram_NobodyLooks) {
+  HostWatch watch(loop_.get(), {});
+  watch.Start("10.0.0.3");
+  EXPECT_FALSE(watch.TakeNews().has_value());
+}
+
+TEST_F(HostWatchTest, BusyHost_IsNotLookedAt) {
+  HostWatch::Options options = Script("echo '{}'");
+  options.interval = absl::Milliseconds(300);
+  HostWatch watch(loop_.get(), options);
+  watch.SetBusy(true);
+  watch.Start("10.0.0.3");
+  EXPECT_FALSE(Await(&watch, absl::Milliseconds(400)).has_value());
+  watch.SetBusy(false);
+  EXPECT_TRUE(Await(&watch).has_value());
+}
+
+}  // namespace
+}  // namespace tandem::agent

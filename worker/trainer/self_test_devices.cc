@@ -1,0 +1,62 @@
+#include "worker/trainer/self_test_devices.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+namespace tandem::trainer {
+namespace {
+
+const v1::DeviceLibraryFacts* LibraryOf(const v1::ProbeReport& host, const std::string& kind) {
+  for (const v1::DeviceLibraryFacts& library : host.libraries()) {
+    if (library.kind() == kind) return &library;
+  }
+  return nullptr;
+}
+
+const v1::DeviceFacts* DeviceOf(const v1::ProbeReport& host, const std::string& slot) {
+  for (const v1::DeviceFacts& device : host.devices()) {
+    if (absl::StrCat(device.kind(), ":", device.index()) == slot) return &device;
+  }
+  return nullptr;
+}
+
+absl::StatusOr<SelfTestPlace> PlaceOf(const std::string& kind, const std::string& slot,
+                                      const v1::ProbeReport& host) {
+  const v1::DeviceLibraryFacts* library = LibraryOf(host, kind);
+  const v1::DeviceFacts* device = DeviceOf(host, slot);
+  if (library == nullptr || device == nullptr) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "there is no device ", slot, ": ",
+        library == nullptr ? "this build has no library for its kind"
+                           : absl::StrCat("`tandem-trainer --probe` lists those there are. ",
+                                          library->problem())));
+  }
+  SelfTestPlace place{.slot = slot, .environment = {}};
+  place.environment.push_back(absl::StrCat(library->visibility_variable(), "=", device->uuid()));
+  for (const v1::EnvironmentVariable& variable : library->environment()) {
+    place.environment.push_back(absl::StrCat(variable.name(), "=", variable.value()));
+  }
+  return place;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<SelfTestPlace>> SelfTestPlaces(const std::string& devices,
+                                                          const v1::ProbeReport& host) {
+  if (devices == "cpu") return std::vector<SelfTestPlace>{{"cpu:0", {}}, {"cpu:1", {}}};
+  const std::vector<std::string> parts = absl::StrSplit(devices, ':');
+  const std::vector<std::string> indices = absl::StrSplit(parts.back(), ',');
+  if (parts.size() != 2 || parts[0].empty() || indices.size() != 2 || indices[0] == indices[1]) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--devices: '", devices, "' is neither cpu nor two devices of a kind, as cuda:0,1"));
+  }
+  std::vector<SelfTestPlace> places;
+  for (const std::string& index : indices) {
+    auto place = PlaceOf(parts[0], absl::StrCat(parts[0], ":", index), host);
+    if (!place.ok()) return place.status();
+    places.push_back(*std::move(place));
+  }
+  return places;
+}
+
+}  // namespace tandem::trainer
