@@ -86,14 +86,22 @@ v1::TrainerToAgent TestTrainer::Await() {
   return message;
 }
 
-void TestTrainer::Start(uint32_t master_port, uint32_t report_port) {
+void TestTrainer::Start(uint32_t master_port) {
+  v1::Prepared rank_0;
+  rank_0.set_master_port(master_port);
+  Start(rank_0);
+}
+
+void TestTrainer::Start(const v1::Prepared& rank_0) {
   v1::AgentToTrainer message;
   v1::Start& start = *message.mutable_start();
   start.set_job_id(prepare_.job_id());
   start.set_attempt(prepare_.attempt());
   start.set_master_address(prepare_.advertise_address());
-  start.set_master_port(master_port);
-  start.set_report_port(report_port);
+  start.set_master_port(rank_0.master_port());
+  start.set_nccl_unique_id(rank_0.nccl_unique_id());
+  start.set_report_port(rank_0.report_port());
+  start.set_report_token(rank_0.report_token());
   channel_->Send(message).IgnoreError();
 }
 
@@ -180,9 +188,7 @@ std::vector<RankRecord> RunJob(const std::string& binary, const v1::JobSpec& spe
   std::vector<v1::Prepared> prepared;
   for (auto& trainer : trainers) prepared.push_back(trainer->Await().prepared());
   for (const uint32_t rank : attempt.paused_ranks) trainers[rank]->Pause();
-  for (auto& trainer : trainers) {
-    trainer->Start(prepared[0].master_port(), prepared[0].report_port());
-  }
+  for (auto& trainer : trainers) trainer->Start(prepared[0]);
 
   std::vector<RankRecord> records(world_size);
   std::vector<std::thread> readers;
