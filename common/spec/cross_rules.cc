@@ -7,6 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/slot_request.h"
 #include "common/spec/plain_text.h"
 #include "common/spec/reserved_variables.h"
 #include "re2/re2.h"
@@ -31,6 +32,13 @@ std::optional<Violation> NameIsPlain(const v1::JobSpec& spec) {
   if (odd == spec.name().end()) return std::nullopt;
   return Broken("name", "character ", odd - spec.name().begin() + 1,
                 " is not a letter, a digit, '.', '_' or '-'");
+}
+
+std::optional<Violation> DeviceIsAKind(const v1::JobSpec& spec) {
+  if (!spec.has_device() || IsKindOfDevice(spec.device())) return std::nullopt;
+  return Broken("device", "'", Excerpt(spec.device()),
+                "' is no kind of device: cpu, or another one as in tandem-worker --slots, such as "
+                "cuda; workers are told which of them to offer");
 }
 
 std::optional<Violation> LogicalRanksArePowerOfTwo(const v1::JobSpec& spec) {
@@ -157,6 +165,7 @@ std::optional<Violation> PatternsHaveGroup(const v1::JobSpec& spec) {
 const std::vector<CrossRule>& CrossRules() {
   static const auto& rules = *new std::vector<CrossRule>{
       {"`name` has only letters, digits, `.`, `_` and `-`, at most 63.", NameIsPlain},
+      {"`device` is a kind, without a number: lower-case letters and digits.", DeviceIsAKind},
       {"`logical_ranks` is a power of two.", LogicalRanksArePowerOfTwo},
       {"`workers` is at most `logical_ranks`.", EveryWorkerHasLogicalRank},
       {"`workers.min` is at most `workers.max`.", FewestWorkersAreAtMostTheMost},

@@ -83,6 +83,12 @@ v1::Cause NoMasterPort(const v1::RankStatus& rank) {
                               rank.worker(), ")"));
 }
 
+v1::Cause BadNcclId(const v1::RankStatus& rank, absl::string_view problem) {
+  return CauseOf(v1::CAUSE_CODE_RANK_ERROR, rank,
+                 absl::StrCat("rank ", rank.rank(), " announced ", problem, " (worker ",
+                              rank.worker(), ", ", rank.slot(), ")"));
+}
+
 v1::Cause RankDied(const v1::RankExited& exit) {
   const std::string exception = ExceptionIn(exit.last_lines());
   if (!exception.empty()) {

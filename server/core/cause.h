@@ -25,6 +25,8 @@ std::string Where(uint64_t step, v1::Phase phase);
 v1::Cause FailureReported(const v1::RankStatus& rank, const v1::RankFailure& failure);
 // `rank` announced a meeting point that nobody can reach.
 v1::Cause NoMasterPort(const v1::RankStatus& rank);
+// As nccl_id.h says it.
+v1::Cause BadNcclId(const v1::RankStatus& rank, absl::string_view problem);
 // The process ended without saying why.
 v1::Cause RankDied(const v1::RankExited& exit);
 // Its agent stopped the process, and not because the coordinator had asked for it. Why, if the

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "common/proto_time.h"
+#include "common/slot_request.h"
 #include "common/version.h"
 
 namespace tandem::core {
@@ -15,6 +16,13 @@ namespace {
 absl::Status Refused(const v1::Register& registration, absl::string_view why) {
   return absl::InvalidArgumentError(
       absl::StrCat("worker '", registration.name(), "' cannot register: ", why));
+}
+
+v1::DeviceFacts DeviceOf(const std::string& slot, const v1::Register& registration) {
+  for (const v1::DeviceFacts& device : registration.devices()) {
+    if (slot == absl::StrCat(device.kind(), ":", device.index())) return device;
+  }
+  return {};
 }
 
 }  // namespace
@@ -72,7 +80,9 @@ void Cluster::Connect(const v1::Register& registration, ConnectionId connection,
                 .host_facts_heard = {},
                 .connected_at = now.wall,
                 .heard = now.steady};
-  for (const std::string& slot : registration.slots()) worker.slots.push_back({slot, std::nullopt});
+  for (const std::string& slot : registration.slots()) {
+    worker.slots.push_back({slot, DeviceOf(slot, registration), std::nullopt});
+  }
   const WorkerName name = worker.name;
   const Worker* before = Find(name);
   if (before != nullptr && before->incarnation == worker.incarnation) {
@@ -95,7 +105,7 @@ void Cluster::Expect(const WorkerName& name, const Incarnation& incarnation,
   worker.incarnation = incarnation;
   worker.connected_at = now.wall;
   worker.heard = now.steady;
-  worker.slots.push_back({slot, rank});
+  worker.slots.push_back({slot, {}, rank});
 }
 
 void Cluster::SetDraining(const WorkerName& name, bool draining) {
@@ -170,14 +180,18 @@ std::vector<WorkerSlots> Cluster::Slots() const {
   std::vector<WorkerSlots> all;
   for (const auto& [name, worker] : workers_) {
     if (!worker.connection || IsDraining(name)) continue;
-    WorkerSlots slots{.worker = name,
-                      .free = {},
-                      .total = static_cast<uint32_t>(worker.slots.size()),
-                      .allows_commands = worker.allows_commands};
+    std::map<absl::string_view, WorkerSlots> kinds;
     for (const Worker::Slot& slot : worker.slots) {
+      WorkerSlots& slots = kinds[KindOfSlot(slot.name)];
+      ++slots.total;
       if (!slot.occupant) slots.free.push_back(slot.name);
     }
-    all.push_back(std::move(slots));
+    for (auto& [kind, slots] : kinds) {
+      slots.worker = name;
+      slots.allows_commands = worker.allows_commands;
+      slots.device = std::string(kind);
+      all.push_back(std::move(slots));
+    }
   }
   return all;
 }
@@ -196,6 +210,9 @@ v1::Worker Cluster::ViewOf(const WorkerName& name) const {
   for (const Worker::Slot& slot : worker.slots) {
     v1::SlotStatus& status = *proto.add_slots();
     status.set_name(slot.name);
+    status.set_model(slot.device.model());
+    status.set_uuid(slot.device.uuid());
+    status.set_memory_bytes(slot.device.total_bytes());
     if (!slot.occupant) continue;
     status.set_job_id(slot.occupant->job.value());
     status.set_attempt(slot.occupant->attempt.value());

@@ -12,6 +12,7 @@
 #include "common/ids.h"
 #include "server/core/event.h"
 #include "server/core/scheduler.h"
+#include "tandem/v1/host.pb.h"
 #include "tandem/v1/job.pb.h"
 #include "tandem/v1/worker.pb.h"
 
@@ -29,6 +30,8 @@ struct RankId {
 struct Worker {
   struct Slot {
     std::string name;
+    // What its agent knows of it; nothing of kind "cpu".
+    v1::DeviceFacts device;
     // Whose process runs on it, also after its attempt was given up.
     std::optional<RankId> occupant;
   };
@@ -97,7 +100,7 @@ class Cluster {
   // False: it does not run there, as when it has been freed before.
   bool Free(const WorkerName& name, const RankId& rank);
 
-  // Of connected workers that are not being drained.
+  // Of connected workers that are not being drained, each kind of slot apart.
   std::vector<WorkerSlots> Slots() const;
 
   // As clients see it. It must be known.

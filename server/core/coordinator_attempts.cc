@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "server/core/cause.h"
 #include "server/core/coordinator.h"
+#include "server/core/nccl_id.h"
 
 namespace tandem::core {
 
@@ -35,8 +36,9 @@ void Coordinator::StartTraining(Run& run) {
   start.set_master_address(
       cluster_.Find(WorkerName(run.job.view().ranks(0).worker()))->advertise_address);
   start.set_master_port(meeting_point.master_port());
-  start.set_nccl_unique_id(meeting_point.nccl_unique_id());
+  if (MeetsByNcclId(run.job.view())) start.set_nccl_unique_id(meeting_point.nccl_unique_id());
   start.set_report_port(meeting_point.report_port());
+  start.set_report_token(meeting_point.report_token());
   if (!run.attempt.SetRunning(start, HangTimeoutOf(run.job.view().spec()), now_)) return;
   if (!run.job.Run(meeting_point, now_)) return;
   Persist(run.job);

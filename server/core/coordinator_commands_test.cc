@@ -62,12 +62,14 @@ TEST_F(CommandJob, Started_EachWorkerIsToldWhereLossesAreHeard) {
   Submit("j", 3);
   v1::WorkerToCoordinator prepared = PreparedMessage("j", 0, 4444);
   prepared.mutable_rank_prepared()->mutable_prepared()->set_report_port(5555);
+  prepared.mutable_rank_prepared()->mutable_prepared()->set_report_token("secret");
   Say("a", prepared);
   for (uint32_t rank : {1, 2}) Prepare("j", rank);
   const auto sent = Sent(To::kStartRanks);
   ASSERT_THAT(sent, SizeIs(2));
   for (const auto& [worker, message] : sent) {
     EXPECT_EQ(message.start_ranks().start().report_port(), 5555U);
+    EXPECT_EQ(message.start_ranks().start().report_token(), "secret");
   }
 }
 

@@ -3,11 +3,14 @@
 #include <csignal>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "server/core/cause.h"
 #include "server/core/coordinator.h"
+#include "server/core/nccl_id.h"
 
 namespace tandem::core {
 namespace {
@@ -16,6 +19,14 @@ constexpr absl::string_view kStale = "the attempt is over";
 
 bool IsPort(uint32_t number) {
   return number > 0 && number <= std::numeric_limits<uint16_t>::max();
+}
+
+// At what rank 0 announced.
+std::optional<v1::Cause> CannotMeet(const Job& job, const v1::Prepared& rank_0) {
+  if (!IsPort(rank_0.master_port())) return NoMasterPort(job.status(Rank(0)));
+  const std::string problem = ProblemWithNcclId(job.view(), rank_0);
+  if (problem.empty()) return std::nullopt;
+  return BadNcclId(job.status(Rank(0)), problem);
 }
 
 // Of a rank that has finished or paused. Its agent may have had to force it.
@@ -66,8 +77,9 @@ void Coordinator::OnPrepared(const WorkerName& worker, const v1::RankPrepared& p
   const Rank rank(prepared.rank());
   run->job.SetProcess(rank, prepared.pid());
   Changed(run->job);
-  if (rank == Rank(0) && !IsPort(prepared.prepared().master_port())) {
-    return Fail(*run, NoMasterPort(run->job.status(rank)));
+  if (rank == Rank(0)) {
+    if (auto cause = CannotMeet(run->job, prepared.prepared()))
+      return Fail(*run, *std::move(cause));
   }
   run->attempt.SetPrepared(rank, prepared.prepared());
   if (!run->attempt.AllPrepared()) return;

@@ -36,7 +36,8 @@ Holding Coordinator::HoldingOf(const Run& run) const {
                   .started = run.attempt.placed(),
                   .can_pause = trains && run.job.SavesCheckpoints() && AllConnected(run),
                   .ending = ends,
-                  .is_command = demand.is_command};
+                  .is_command = demand.is_command,
+                  .device = demand.device};
   for (const Rank rank : run.attempt.Present()) {
     ++holding.slots[WorkerName(run.job.status(rank).worker())];
   }
@@ -47,7 +48,7 @@ void Coordinator::PlaceJobs() {
   SchedulerState state{.workers = cluster_.Slots(), .queue = {}, .running = {}};
   for (const uint64_t sequence : queue_) state.queue.push_back(jobs_.at(sequence).demand());
   for (const auto& [id, run] : runs_) state.running.push_back(HoldingOf(run));
-  const Schedule schedule = ScheduleJobs(state, options_.scheduler, now_.steady);
+  const Schedule schedule = ScheduleJobs(std::move(state), options_.scheduler, now_.steady);
   for (const Schedule::Start& start : schedule.starts) {
     StartAttempt(jobs_.at(sequences_.at(start.job)), start.ranks);
   }

@@ -204,7 +204,7 @@ TEST_F(CoordinatorWorkers, Connect_StillRunningOldRanks_TheyAreAbortedAndTheirSl
   ASSERT_THAT(Sent(To::kAbort), SizeIs(1));
   EXPECT_EQ(Sent(To::kAbort)[0].second.abort().job_id(), "old");
   EXPECT_EQ(Sent(To::kAbort)[0].second.abort().attempt(), 3U);
-  EXPECT_EQ(job("j").waiting_reason(), "needs 1 slot, 0 are free of 2");
+  EXPECT_EQ(job("j").waiting_reason(), "needs 1 cpu slot, 0 are free of 2");
   v1::WorkerToCoordinator gone;
   gone.mutable_rank_exited()->set_job_id("old");
   gone.mutable_rank_exited()->set_attempt(3);

@@ -7,6 +7,7 @@
 #include "common/logical_ranks.h"
 #include "common/proto_time.h"
 #include "common/spec/equivalence_level.h"
+#include "server/core/nccl_id.h"
 
 namespace tandem::core {
 namespace {
@@ -93,6 +94,7 @@ bool Job::StartAttempt(const std::vector<Placement>& places, Moment now) {
   view_.clear_loss();
   view_.clear_evaluation();
   view_.clear_master_port();
+  view_.clear_nccl_fingerprint();
   view_.clear_ranks();
   view_.clear_steps_per_second();
   *view_.mutable_receipt() = ReceiptBeforeTheFirstStep(view_.spec());
@@ -118,6 +120,9 @@ bool Job::StartAttempt(const std::vector<Placement>& places, Moment now) {
 bool Job::Run(const v1::Prepared& meeting_point, Moment now) {
   if (!Move({v1::JOB_STATE_PREPARING}, v1::JOB_STATE_RUNNING)) return false;
   view_.set_master_port(meeting_point.master_port());
+  if (MeetsByNcclId(view_)) {
+    view_.set_nccl_fingerprint(NcclFingerprint(meeting_point.nccl_unique_id()));
+  }
   view_.set_total_steps(meeting_point.total_steps());
   if (meeting_point.steps_done() > 0) {
     view_.set_step(meeting_point.steps_done());

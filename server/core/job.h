@@ -85,6 +85,9 @@ class Job {
   void SetBounds(uint32_t min, uint32_t max);
   // A pause costs it next to nothing.
   bool SavesCheckpoints() const { return view_.spec().has_checkpoint(); }
+  // The kind of its slots: that of its first attempt for good, since the bits of another one are not the same; before
+  // that, the one that its author has named, or none.
+  std::string device() const;
   // What the scheduler has to know while it is QUEUED.
   Demand demand() const;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/proto_time.h"
+#include "common/slot_request.h"
 #include "common/world_size_bounds.h"
 #include "server/core/cause.h"
 #include "server/core/job.h"
@@ -118,7 +119,13 @@ Demand Job::demand() const {
           .queued = queued_,
           .resumes = resumes_,
           .not_before = not_before_,
-          .is_command = view_.spec().has_command()};
+          .is_command = view_.spec().has_command(),
+          .device = device()};
+}
+
+std::string Job::device() const {
+  if (!view_.ranks().empty()) return std::string(KindOfSlot(view_.ranks(0).slot()));
+  return view_.spec().device();
 }
 
 void Job::NoteFirstStep(uint64_t step, Moment now) {

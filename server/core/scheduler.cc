@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/core/device_kinds.h"
 #include "server/core/placing.h"
 #include "server/core/supply.h"
 #include "server/core/victims.h"
@@ -15,12 +17,13 @@
 namespace tandem::core {
 namespace {
 
-// One call of ScheduleJobs. The queue is gone through in order, one priority after the other. Each job is granted what
+// One call of ScheduleJobs, for one kind of device. The queue is gone through in order, one priority after the other. Each job is granted what
 // it needs at least; what is then left of a priority's share goes, in the same order, to those who would like more.
 class Scheduling {
  public:
-  Scheduling(const SchedulerState& state, const SchedulerPolicy& policy, absl::Duration now)
-      : policy_(policy), now_(now), workers_(state.workers), supply_(state.workers) {
+  // `state` outlives it, and is left without its workers.
+  Scheduling(SchedulerState& state, const SchedulerPolicy& policy, absl::Duration now)
+      : policy_(policy), now_(now), workers_(std::move(state.workers)), supply_(workers_) {
     std::sort(workers_.begin(), workers_.end(),
               [](const auto& a, const auto& b) { return a.worker < b.worker; });
     for (const Demand& demand : state.queue) queue_.push_back(&demand);
@@ -282,15 +285,29 @@ class Scheduling {
   Schedule schedule_;
 };
 
+template <typename Entry>
+void Append(std::vector<Entry> more, std::vector<Entry>& all) {
+  std::move(more.begin(), more.end(), std::back_inserter(all));
+}
+
+void Append(Schedule more, Schedule& all) {
+  Append(std::move(more.starts), all.starts);
+  Append(std::move(more.waits), all.waits);
+  Append(std::move(more.pauses), all.pauses);
+}
+
 }  // namespace
 
 bool Precedes(const Precedence& a, const Precedence& b) {
   return a.priority != b.priority ? a.priority > b.priority : a.sequence < b.sequence;
 }
 
-Schedule ScheduleJobs(const SchedulerState& state, const SchedulerPolicy& policy,
-                      absl::Duration now) {
-  return Scheduling(state, policy, now).Run();
+Schedule ScheduleJobs(SchedulerState state, const SchedulerPolicy& policy, absl::Duration now) {
+  Schedule all;
+  for (auto& [kind, part] : ByKind(std::move(state))) {
+    Append(Scheduling(part, policy, now).Run(), all);
+  }
+  return all;
 }
 
 }  // namespace tandem::core

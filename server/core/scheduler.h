@@ -11,7 +11,7 @@
 
 namespace tandem::core {
 
-// The slots of one connected worker that is not being drained.
+// The slots of one kind of one connected worker that is not being drained.
 struct WorkerSlots {
   WorkerName worker;
   // Free ones, in the order in which they are to be used.
@@ -20,6 +20,8 @@ struct WorkerSlots {
   uint32_t total = 0;
   // It also runs jobs with a `command`.
   bool allows_commands = true;
+  // Their kind: "cuda" of "cuda:0".
+  std::string device = {};
 };
 
 // Who comes first: a higher priority, then the earlier submission.
@@ -44,6 +46,8 @@ struct Demand {
   absl::Duration not_before = -absl::InfiniteDuration();
   // Only on workers that allow it.
   bool is_command = false;
+  // The kind of its slots. Empty: it has none yet.
+  std::string device = {};
 };
 
 // An attempt that runs.
@@ -60,6 +64,7 @@ struct Holding {
   // Its slots will soon be free: it has been told to pause or to stop.
   bool ending = false;
   bool is_command = false;
+  std::string device = {};
 };
 
 // Where one rank runs.
@@ -94,15 +99,15 @@ struct Schedule {
 };
 
 struct SchedulerState {
+  // A worker with several kinds of slots once for each.
   std::vector<WorkerSlots> workers;
   // In any order.
   std::vector<Demand> queue;
   std::vector<Holding> running;
 };
 
-// Who starts now, who has to make room, and why the others wait. Where only some workers allow commands, a job with
+// Who starts now, who has to make room, and why the others wait, for each kind of device apart (device_kinds.h). Where only some workers allow commands, a job with
 // one has room made there, and keeps nobody from the other workers.
-Schedule ScheduleJobs(const SchedulerState& state, const SchedulerPolicy& policy,
-                      absl::Duration now);
+Schedule ScheduleJobs(SchedulerState state, const SchedulerPolicy& policy, absl::Duration now);
 
 }  // namespace tandem::core

@@ -55,7 +55,8 @@ class SmallCluster {
   }
 
   static v1::Register Registration(const std::string& name, int slots,
-                                   const std::string& incarnation = "first") {
+                                   const std::string& incarnation = "first",
+                                   const std::string& kind = "cpu") {
     v1::Register registration;
     registration.set_name(name);
     registration.set_incarnation(incarnation);
@@ -63,7 +64,7 @@ class SmallCluster {
     registration.set_advertise_address("10.0.0." + name);
     registration.set_protocol_version(kProtocolVersion);
     registration.set_allows_commands(true);
-    for (int i = 0; i < slots; ++i) registration.add_slots("cpu:" + std::to_string(i));
+    for (int i = 0; i < slots; ++i) registration.add_slots(kind + ":" + std::to_string(i));
     return registration;
   }
   // The same incarnation goes on to number its messages where it was.
@@ -120,7 +121,9 @@ class SmallCluster {
     Address(id, rank, prepared);
     prepared.set_pid(1000 + rank);
     prepared.mutable_prepared()->set_total_steps(100);
-    if (rank == 0) prepared.mutable_prepared()->set_master_port(port);
+    if (rank != 0) return message;
+    prepared.mutable_prepared()->set_master_port(port);
+    prepared.mutable_prepared()->set_nccl_unique_id(nccl_id);
     return message;
   }
   void Prepare(const std::string& id, uint32_t rank, uint32_t port = 4444) {
@@ -243,6 +246,8 @@ class SmallCluster {
   std::map<std::string, v1::JobRecord> journal;
   // Of the next Submit.
   v1::JobSpec spec;
+  // What rank 0 announces.
+  std::string nccl_id;
 
  private:
   struct Agent {

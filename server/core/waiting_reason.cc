@@ -7,14 +7,18 @@ namespace tandem::core {
 namespace {
 
 std::string Needs(const Demand& demand) {
-  return absl::StrCat("needs ", demand.min < demand.max ? "at least " : "", demand.min,
-                      demand.min == 1 ? " slot" : " slots");
+  return absl::StrCat("needs ", demand.min < demand.max ? "at least " : "", demand.min, " ",
+                      demand.device, demand.device.empty() ? "" : " ",
+                      demand.min == 1 ? "slot" : "slots");
 }
 
 }  // namespace
 
 std::string CannotFit(const Demand& demand, uint32_t usable, uint32_t all) {
-  if (all == 0) return absl::StrCat(Needs(demand), " but no worker is connected");
+  if (all == 0) {
+    return absl::StrCat(Needs(demand), demand.device.empty() ? " but no worker is connected"
+                                                             : " but no connected worker has any");
+  }
   if (usable < all) {
     return absl::StrCat(Needs(demand), " but workers that allow commands have ", usable,
                         " (tandem-worker --allow-commands)");

@@ -1,6 +1,7 @@
 #include "worker/agent/agent.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <iostream>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/proto_time.h"
 #include "common/version.h"
+#include "worker/agent/device_environment.h"
 #include "worker/agent/route.h"
 
 namespace tandem::agent {
@@ -19,6 +21,8 @@ constexpr size_t kRememberedJobs = 1024;
 constexpr absl::Duration kKillPatience = absl::Seconds(3);
 // For telling the coordinator the last exits.
 constexpr absl::Duration kClosePatience = absl::Milliseconds(500);
+
+bool IsInOwnEnvironment(const std::string& name) { return std::getenv(name.c_str()) != nullptr; }
 
 }  // namespace
 
@@ -66,6 +70,10 @@ absl::StatusOr<v1::Register> Agent::MakeRegister() {
   message.set_host(options_.host);
   message.set_advertise_address(advertise_address_);
   for (const std::string& slot : options_.slots) message.add_slots(slot);
+  for (const v1::DeviceFacts& device : options_.host_devices.devices()) {
+    const std::string slot = absl::StrCat(device.kind(), ":", device.index());
+    if (absl::c_linear_search(options_.slots, slot)) *message.add_devices() = device;
+  }
   message.set_version(kVersion);
   message.set_protocol_version(kProtocolVersion);
   message.set_allows_commands(!options_.ranks.command_path.empty());
@@ -174,6 +182,10 @@ void Agent::PrepareRanks(const v1::PrepareRanks& request) {
     prepare.set_group_rank(request.group_rank());
     prepare.set_group_world_size(request.group_world_size());
     for (const v1::RankPlacement& rank : request.ranks()) prepare.add_local_slots(rank.slot());
+    for (const auto& variable :
+         DeviceEnvironment(prepare, options_.host_devices, IsInOwnEnvironment)) {
+      *prepare.add_device_environment() = variable;
+    }
     PrepareRank(prepare);
   }
 }

@@ -36,8 +36,10 @@ struct AgentOptions {
   std::string host = {};
   // Empty: found out when connecting.
   std::string advertise_address = {};
-  // "cpu:0", ...
+  // "cpu:0", "cuda:1", ...
   std::vector<std::string> slots = {};
+  // What is known of this host's devices; nothing where nobody asked for one.
+  v1::ProbeReport host_devices = {};
   RankOptions ranks = {};
   Backoff::Policy backoff = {};
   // Zero: never.

@@ -1,11 +1,13 @@
 #include "worker/agent/agent_options_from_flags.h"
 
+#include <sched.h>
 #include <sys/random.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <iostream>
 #include <system_error>
 #include <utility>
 
@@ -13,6 +15,8 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "worker/agent/offered_slots.h"
+#include "worker/agent/probe.h"
 
 namespace tandem::agent {
 namespace {
@@ -48,6 +52,30 @@ absl::Status CheckProgram(absl::string_view flag, const std::string& path) {
       absl::StrCat(flag, ": there is no program at ", path, " that this user may execute"));
 }
 
+// Those that this process may use.
+uint32_t Cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
+  return static_cast<uint32_t>(CPU_COUNT(&set));
+}
+
+absl::Status FindSlots(const std::vector<SlotRequest>& requests, AgentOptions* options) {
+  if (NeedsProbe(requests)) {
+    auto report = ProbeDevices(options->ranks.trainer_path, kProbePatience);
+    if (!report.ok()) return report.status();
+    options->host_devices = *std::move(report);
+  }
+  auto offered = OfferSlots(requests, options->host_devices, Cores());
+  if (!offered.ok()) {
+    return absl::Status(offered.status().code(),
+                        absl::StrCat("--slots: ", offered.status().message()));
+  }
+  if (!offered->remark.empty()) std::cerr << "tandem-worker: " << offered->remark << std::endl;
+  options->slots = std::move(offered->names);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::string> MakeLogDirectory(const std::string& given, const WorkerName& worker) {
   if (given.empty()) {
     const char* temporary = std::getenv("TMPDIR");
@@ -74,15 +102,13 @@ absl::StatusOr<AgentOptions> MakeAgentOptions(const Flags& flags) {
   options.name = WorkerName(
       flags.name.empty() ? absl::StrCat(options.host, "-", options.incarnation.value().substr(0, 6))
                          : flags.name);
-  auto slots = ParseSlots(flags.slots);
-  if (!slots.ok()) return slots.status();
-  options.slots = *std::move(slots);
   options.ranks.trainer_path = flags.trainer.empty() ? Beside("tandem-trainer") : flags.trainer;
   absl::Status found = CheckProgram("--trainer", options.ranks.trainer_path);
   if (found.ok() && flags.allow_commands) {
     options.ranks.command_path = Beside("tandem-command");
     found = CheckProgram("--allow-commands", options.ranks.command_path);
   }
+  if (found.ok()) found = FindSlots(flags.slots, &options);
   if (!found.ok()) return found;
   auto log_directory = MakeLogDirectory(flags.log_dir, options.name);
   if (!log_directory.ok()) return log_directory.status();

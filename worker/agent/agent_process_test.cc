@@ -129,6 +129,65 @@ TEST_F(AgentTest, CommandsAreAllowed_SaysSoAndStartsThem) {
   EXPECT_TRUE(coordinator_.messages().front().register_().allows_commands());
 }
 
+// Two slots of kind "standin", and what its library would say.
+AgentOptions OnDevices(AgentOptions options) {
+  options.slots = {"standin:0", "standin:1"};
+  v1::DeviceLibraryFacts& library = *options.host_devices.add_libraries();
+  library.set_kind("standin");
+  library.set_visibility_variable("STANDIN_VISIBLE_DEVICES");
+  library.add_environment()->set_name("WORKSPACE");
+  library.mutable_environment(0)->set_value("fixed");
+  for (uint32_t i = 0; i < 3; ++i) {
+    v1::DeviceFacts& device = *options.host_devices.add_devices();
+    device.set_kind("standin");
+    device.set_index(i);
+    device.set_uuid("uuid-" + std::to_string(i));
+  }
+  return options;
+}
+
+v1::CoordinatorToWorker PrepareOnDevices(const std::string& behaviour, uint32_t count,
+                                         uint32_t attempt = 1) {
+  v1::CoordinatorToWorker message = Prepare(behaviour, count, attempt);
+  for (v1::RankPlacement& rank : *message.mutable_prepare_ranks()->mutable_ranks()) {
+    rank.set_slot("standin:" + std::to_string(rank.rank()));
+  }
+  return message;
+}
+
+TEST_F(AgentTest, Devices_AreRegisteredWithWhatIsKnownOfThem) {
+  StartAgent(OnDevices(MakeOptions(coordinator_.address(), log_folder_, 0)));
+  ASSERT_TRUE(AwaitRegistrations(&coordinator_, 1));
+  const v1::Register first = coordinator_.messages().front().register_();
+  EXPECT_THAT(first.slots(), ElementsAre("standin:0", "standin:1"));
+  // Not of the third, which is not offered.
+  ASSERT_EQ(first.devices_size(), 2);
+  EXPECT_EQ(first.devices(1).uuid(), "uuid-1");
+}
+
+TEST_F(AgentTest, RanksOnDevices_EachSeesItsOwnAloneAndTheLogSaysSo) {
+  StartAgent(OnDevices(MakeOptions(coordinator_.address(), log_folder_, 0)));
+  coordinator_.Send(PrepareOnDevices("devices", 2));
+  for (const uint32_t rank : {0U, 1U}) {
+    const std::string own = "STANDIN_VISIBLE_DEVICES=uuid-" + std::to_string(rank);
+    EXPECT_TRUE(AwaitExit(&coordinator_, RankOf(rank)).last_lines().empty());
+    EXPECT_EQ(LogFileContents("rank-" + std::to_string(rank) + ".out"),
+              own + "\nWORKSPACE=fixed\nCUDA_VISIBLE_DEVICES=\n");
+    EXPECT_EQ(LogFileContents("rank-" + std::to_string(rank) + ".err"),
+              "tandem-worker: slot standin:" + std::to_string(rank) + ", with " + own +
+                  " CUDA_VISIBLE_DEVICES= WORKSPACE=fixed\n");
+  }
+}
+
+TEST_F(AgentTest, DeviceOfARunningRank_IsGivenToNoOther) {
+  StartAgent(OnDevices(MakeOptions(coordinator_.address(), log_folder_, 0)));
+  coordinator_.Send(PrepareOnDevices("hang", 1));
+  AwaitPrepared(&coordinator_, RankOf(0));
+  coordinator_.Send(PrepareOnDevices("devices", 1, /*attempt=*/2));
+  EXPECT_THAT(AwaitExit(&coordinator_, RankOf(0, 2)).failure().message(),
+              HasSubstr("slot standin:0 of worker worker-1 is busy with rank 0"));
+}
+
 TEST_F(AgentTest, Rank_WholeLife_IsReportedInOrder) {
   StartAgent();
   coordinator_.Send(Prepare("train"));

@@ -3,10 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "absl/status/status.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "absl/strings/strip.h"
 #include "common/duration_flag.h"
 #include "common/host_port.h"
 #include "common/version.h"
@@ -14,8 +11,6 @@
 
 namespace tandem::agent {
 namespace {
-
-constexpr int kMostSlots = 1024;
 
 void AddDuration(CLI::App* app, const std::string& name, absl::Duration* value,
                  const std::string& help) {
@@ -31,14 +26,32 @@ void AddDuration(CLI::App* app, const std::string& name, absl::Duration* value,
       ->default_str(absl::FormatDuration(*value));
 }
 
+void AddSlots(CLI::App* app, std::vector<SlotRequest>* slots) {
+  app->add_option_function<std::vector<std::string>>(
+         "--slots",
+         [slots](const std::vector<std::string>& texts) {
+           for (const std::string& text : texts) {
+             auto request = ParseSlotRequest(text);
+             if (!request.ok()) {
+               throw CLI::ValidationError(absl::StrCat("--slots: ", request.status().message()));
+             }
+             slots->push_back(*std::move(request));
+           }
+         },
+         "Devices to offer, one rank each: cuda:0,1 or cuda:all, or another KIND; cpu:N is N slots "
+         "on the CPU; auto is every device that works, else the CPU, a slot for two cores. May be "
+         "given more than once.")
+      ->type_name("SLOTS")
+      ->allow_extra_args(false)
+      ->required();
+}
+
 void Declare(CLI::App* app, Flags* flags) {
   app->add_option("--coordinator", flags->coordinator, "Address of tandemd.")
       ->type_name("HOST:PORT")
       ->envname("TANDEM_COORDINATOR")
       ->capture_default_str();
-  app->add_option("--slots", flags->slots, "Devices to offer: cpu:N is N of them, one rank each.")
-      ->type_name("cpu:N")
-      ->required();
+  AddSlots(app, &flags->slots);
   app->add_option("--name", flags->name, "Unique among workers. [HOSTNAME-XXXXXX]");
   app->add_option(
          "--advertise-address", flags->advertise_address,
@@ -77,7 +90,6 @@ absl::Status CheckCoordinator(const std::string& text) {
 }
 
 absl::Status Check(const Flags& flags) {
-  if (const auto slots = ParseSlots(flags.slots); !slots.ok()) return slots.status();
   if (!flags.advertise_address.empty() && !IsNumericAddress(flags.advertise_address)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--advertise-address: '", flags.advertise_address, "' is not an IPv4 or IPv6 address"));
@@ -106,19 +118,6 @@ absl::StatusOr<Flags> ParseFlags(int argc, const char* const* argv) {
   }
   if (absl::Status checked = Check(flags); !checked.ok()) return checked;
   return flags;
-}
-
-absl::StatusOr<std::vector<std::string>> ParseSlots(const std::string& slots) {
-  absl::string_view count_text = slots;
-  int count = 0;
-  if (!absl::ConsumePrefix(&count_text, "cpu:") || !absl::SimpleAtoi(count_text, &count) ||
-      count < 1 || count > kMostSlots) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--slots: '", slots, "' is not cpu:N with N from 1 to ", kMostSlots));
-  }
-  std::vector<std::string> names;
-  for (int i = 0; i < count; ++i) names.push_back(absl::StrCat("cpu:", i));
-  return names;
 }
 
 }  // namespace tandem::agent

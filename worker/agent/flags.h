@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "common/slot_request.h"
 
 namespace tandem::agent {
 
@@ -13,7 +14,8 @@ namespace tandem::agent {
 // flags.cc.
 struct Flags {
   std::string coordinator = "127.0.0.1:4270";
-  std::string slots;
+  // As --slots was given; it may be repeated.
+  std::vector<SlotRequest> slots;
   std::string name;
   std::string advertise_address;
   std::string trainer;
@@ -32,9 +34,5 @@ struct Flags {
 
 //   InvalidArgument  one line that names the flag.
 absl::StatusOr<Flags> ParseFlags(int argc, const char* const* argv);
-
-// "cpu:3" is cpu:0, cpu:1 and cpu:2.
-//   InvalidArgument  it is not cpu:N with N in 1..1024.
-absl::StatusOr<std::vector<std::string>> ParseSlots(const std::string& slots);
 
 }  // namespace tandem::agent

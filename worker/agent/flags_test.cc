@@ -53,7 +53,9 @@ struct BadFlags {
 TEST(ParseFlags, BadValue_IsOneLineThatNamesTheFlag) {
   const std::vector<BadFlags> all = {
       {{}, "--slots"},
-      {{"--slots", "gpu:1"}, "--slots"},
+      {{"--slots", "gpu"}, "--slots"},
+      {{"--slots", "cuda:0,0"}, "--slots: cuda:0 is there twice"},
+      {{"--slots", "cpu:1", "cuda:0"}, "cuda:0"},
       {{"--slots", "cpu:0"}, "--slots"},
       {{"--slots", "cpu:1025"}, "--slots"},
       {{"--slots", "cpu:1", "--coordinator", "nowhere"}, "--coordinator"},
@@ -81,8 +83,12 @@ TEST(ParseFlags, HelpAndVersion_AreShownWithoutSlots) {
   EXPECT_THAT(Parse({"--version"})->show, HasSubstr("tandem-worker"));
 }
 
-TEST(ParseSlots, Count_NamesSlotsFromZero) {
-  EXPECT_THAT(*ParseSlots("cpu:3"), ElementsAre("cpu:0", "cpu:1", "cpu:2"));
+TEST(ParseFlags, SlotsSeveralTimes_AreAllTaken) {
+  const auto flags = Parse({"--slots", "cuda:0,1", "--slots", "cpu:3"});
+  ASSERT_TRUE(flags.ok()) << flags.status();
+  ASSERT_EQ(flags->slots.size(), 2U);
+  EXPECT_THAT(flags->slots[0].indices, ElementsAre(0U, 1U));
+  EXPECT_EQ(flags->slots[1].count, 3U);
 }
 
 }  // namespace

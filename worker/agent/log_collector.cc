@@ -64,6 +64,11 @@ size_t LogCollector::ReadSome(Stream* stream) {
   return 0;
 }
 
+void LogCollector::Note(const std::string& line) {
+  WriteFile(&err_, {line});
+  AddToBatch(err_.kind, line);
+}
+
 void LogCollector::Drain() {
   DrainStream(&out_);
   DrainStream(&err_);

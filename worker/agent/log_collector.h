@@ -38,6 +38,9 @@ class LogCollector {
   LogCollector(EventLoop* loop, const Clock* clock, const LogOptions& options, RankKey key,
                Pipes pipes, BatchCallback on_batch);
 
+  // A line of the agent's own, among those of stderr; it is none of the trainer's last words.
+  void Note(const std::string& line);
+
   // Collects what is still in the pipes, and hands over the last batch. For when the trainer and
   // its process group are gone; does not wait for a process that escaped with a copy of a pipe.
   void Drain();

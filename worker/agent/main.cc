@@ -1,7 +1,7 @@
 // tandem-worker: offers the slots of this host to a coordinator and runs trainers on them.
 //
 // Exit codes: 0 stopped by SIGTERM or SIGINT; 1 refused by the coordinator, or it has been gone for
-// too long; 2 bad flags, no trainer, or no log folder.
+// too long; 2 bad flags, no trainer, no log folder, or a device that does not work.
 
 #include <google/protobuf/util/json_util.h>
 #include <signal.h>
@@ -81,12 +81,13 @@ int Main(int argc, char** argv) {
     return 0;
   }
   if (flags->host_facts) return PrintHostFacts(*flags);
-  const FileDescriptor stop_signals = CatchStopSignals();
   // Whoever reads what we print may go before us.
   signal(SIGPIPE, SIG_IGN);
   if (flags->die_with_parent) DieWithParent(SIGTERM, parent);
   auto options = MakeAgentOptions(*flags);
   if (!options.ok()) return Complain(options.status(), kBadUsage);
+  // Not before: a stop need not wait for the look at the devices, which takes a while.
+  const FileDescriptor stop_signals = CatchStopSignals();
   const std::string logs = options->ranks.logs.directory;
   const int exit_code = Serve(*std::move(options), stop_signals);
   // One of our own making, left empty; any other stays, because rmdir removes no files.

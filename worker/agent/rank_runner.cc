@@ -12,6 +12,7 @@
 #include "common/message_channel.h"
 #include "common/print_stacks.h"
 #include "common/proto_time.h"
+#include "common/slot_request.h"
 #include "worker/process/process_stat.h"
 
 namespace tandem::agent {
@@ -58,16 +59,35 @@ absl::Duration GraceOf(const v1::JobSpec& spec, const RankOptions& options) {
   return spec.has_command() ? FromProto(spec.command().stop_grace()) : options.kill_grace;
 }
 
+std::vector<std::string> EnvironmentOf(const v1::Prepare& prepare) {
+  std::vector<std::string> environment = {
+      // For libraries that read their thread count before the trainer can set it.
+      absl::StrCat("OMP_NUM_THREADS=", prepare.spec().threads_per_rank()),
+      absl::StrCat("MKL_NUM_THREADS=", prepare.spec().threads_per_rank()),
+      absl::StrCat("TANDEM_JOB_ID=", prepare.job_id()),
+      absl::StrCat("TANDEM_ATTEMPT=", prepare.attempt()),
+      absl::StrCat("TANDEM_RANK=", prepare.rank())};
+  for (const v1::EnvironmentVariable& variable : prepare.device_environment()) {
+    environment.push_back(absl::StrCat(variable.name(), "=", variable.value()));
+  }
+  return environment;
+}
+
+// What was set for a trainer's device, in one line. A program's is in the header of its launcher.
+std::string DeviceNote(const v1::Prepare& prepare) {
+  if (prepare.spec().has_command() || KindOfSlot(prepare.slot()) == kCpuKind) return "";
+  std::string note = absl::StrCat("tandem-worker: slot ", prepare.slot(), ", with");
+  for (const v1::EnvironmentVariable& variable : prepare.device_environment()) {
+    absl::StrAppend(&note, " ", variable.name(), "=", variable.value());
+  }
+  return note;
+}
+
 Command MakeCommand(const RankOptions& options, const v1::Prepare& prepare,
                     const Plumbing& plumbing, const ProgressPage& page) {
   return {.path = prepare.spec().has_command() ? options.command_path : options.trainer_path,
           .arguments = {"--agent-fd", "3", "--progress-fd", "4"},
-          // For libraries that read their thread count before the trainer can set it.
-          .environment = {absl::StrCat("OMP_NUM_THREADS=", prepare.spec().threads_per_rank()),
-                          absl::StrCat("MKL_NUM_THREADS=", prepare.spec().threads_per_rank()),
-                          absl::StrCat("TANDEM_JOB_ID=", prepare.job_id()),
-                          absl::StrCat("TANDEM_ATTEMPT=", prepare.attempt()),
-                          absl::StrCat("TANDEM_RANK=", prepare.rank())},
+          .environment = EnvironmentOf(prepare),
           .descriptors = {plumbing.null_input.get(), plumbing.out.write.get(),
                           plumbing.err.write.get(), plumbing.trainer_end.get(), page.fd()}};
 }
@@ -113,6 +133,7 @@ absl::Status RankRunner::Launch(const v1::Prepare& prepare) {
       context_.loop, context_.clock, context_.options->logs, key_,
       LogCollector::Pipes{std::move(plumbing->out.read), std::move(plumbing->err.read)},
       [this](v1::RankLog log) { OnLog(std::move(log)); });
+  if (const std::string note = DeviceNote(prepare); !note.empty()) logs_->Note(note);
   channel_ = std::make_unique<TrainerChannel>(
       context_.loop, std::move(plumbing->agent_end),
       [this](const v1::TrainerToAgent& message) { OnMessage(message); },

@@ -15,6 +15,7 @@
 #include <iterator>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "common/file_descriptor.h"
@@ -28,9 +29,18 @@
 namespace tandem::agent {
 namespace {
 
+using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+
+constexpr char kTwoDevices[] = R"({
+  "devices": [{"kind": "standin", "model": "Stand-in 0", "uuid": "a"},
+              {"kind": "standin", "index": 1, "model": "Stand-in 1", "uuid": "b"}],
+  "libraries": [{"kind": "standin", "visibilityVariable": "STANDIN_VISIBLE_DEVICES"}]})";
+constexpr char kNoDriver[] =
+    R"({"libraries": [{"kind": "standin", "problem": "this host has no driver"}]})";
 
 class WorkerBinaryTest : public ::testing::Test {
  protected:
@@ -56,6 +66,17 @@ class WorkerBinaryTest : public ::testing::Test {
     ASSERT_TRUE(pid.ok()) << pid.status();
     worker_ = *pid;
   }
+  // Shell scripts in the place of tandem-trainer, asked for the devices of this host.
+  std::string TrainerThatDoes(const std::string& script) {
+    const std::string path = folder_ + "/trainer";
+    std::ofstream(path) << "#!/bin/sh\n" << script << "\n";
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+    return path;
+  }
+  std::string TrainerThatAnswers(const std::string& report) {
+    return TrainerThatDoes("cat <<END\n" + report + "\nEND");
+  }
+
   void StartConnectedWorker() {
     StartWorker(
         {"--coordinator", coordinator_.address(), "--slots", "cpu:2", "--trainer", FAKE_TRAINER});
@@ -114,6 +135,50 @@ TEST_F(WorkerBinaryTest, BadFlag_ExitsWithTwoAndOneLine) {
   StartWorker({"--slots", "cpu:none"});
   EXPECT_EQ(ExitCode(), 2);
   ExpectOneLineWith(Contents("err"), "--slots");
+}
+
+TEST_F(WorkerBinaryTest, DeviceThatWorks_IsOfferedWithWhatTheTrainerSaysOfIt) {
+  StartWorker({"--coordinator", coordinator_.address(), "--slots", "standin:1", "--trainer",
+               TrainerThatAnswers(kTwoDevices)});
+  ASSERT_TRUE(AwaitRegistrations(&coordinator_, 1));
+  const v1::Register registration = FindRegistrations(coordinator_.messages()).front();
+  EXPECT_THAT(registration.slots(), ElementsAre("standin:1"));
+  ASSERT_THAT(registration.devices(), SizeIs(1));
+  EXPECT_EQ(registration.devices(0).model(), "Stand-in 1");
+}
+
+TEST_F(WorkerBinaryTest, DeviceThatIsNotThere_ExitsWithTwoAndNamesIt) {
+  StartWorker({"--slots", "standin:0,5", "--trainer", TrainerThatAnswers(kTwoDevices)});
+  EXPECT_EQ(ExitCode(), 2);
+  ExpectOneLineWith(Contents("err"), "--slots: standin:5: this host has standin:0, standin:1");
+}
+
+TEST_F(WorkerBinaryTest, KindThatDoesNotWork_ExitsWithTwoAndTheWordsOfItsLibrary) {
+  StartWorker({"--slots", "standin:0", "--trainer", TrainerThatAnswers(kNoDriver)});
+  EXPECT_EQ(ExitCode(), 2);
+  ExpectOneLineWith(Contents("err"), "--slots: standin:0: this host has no driver");
+}
+
+TEST_F(WorkerBinaryTest, TrainerCrashesWhenAsked_ExitsWithTwoAndSaysSo) {
+  StartWorker({"--slots", "auto", "--trainer", TrainerThatDoes("kill -SEGV $$")});
+  EXPECT_EQ(ExitCode(), 2);
+  ExpectOneLineWith(Contents("err"), "--probe was killed by signal 11");
+}
+
+TEST_F(WorkerBinaryTest, AutoWithoutDevice_OffersTheCpuAndSaysWhy) {
+  StartWorker({"--coordinator", coordinator_.address(), "--slots", "auto", "--trainer",
+               TrainerThatAnswers(kNoDriver)});
+  ASSERT_TRUE(AwaitRegistrations(&coordinator_, 1));
+  EXPECT_THAT(FindRegistrations(coordinator_.messages()).front().slots(), Contains("cpu:0"));
+  EXPECT_THAT(Contents("err"), HasSubstr("no device is offered: standin: this host has no driver"));
+}
+
+TEST_F(WorkerBinaryTest, StoppedWhileItLooksAtDevices_EndsAtOnce) {
+  StartWorker({"--slots", "auto", "--trainer",
+               TrainerThatDoes("touch " + folder_ + "/asked; exec sleep 1000")});
+  while (!std::filesystem::exists(folder_ + "/asked")) std::this_thread::yield();
+  kill(worker_, SIGTERM);
+  EXPECT_TRUE(StatusWithin(10000).has_value());
 }
 
 TEST_F(WorkerBinaryTest, TrainerMissing_ExitsWithTwoAndThePath) {

@@ -23,7 +23,7 @@ TEST(CommandProcess, Program_ExitsWithZero_RankIsFinished) {
   const v1::Prepared prepared = rank.Await().prepared();
   EXPECT_NE(prepared.master_port(), 0U);
   EXPECT_NE(prepared.report_port(), 0U);
-  rank.Start(prepared.master_port(), prepared.report_port());
+  rank.Start(prepared);
   EXPECT_TRUE(rank.Await().has_finished());
   EXPECT_EQ(rank.AwaitExit(), 0);
   EXPECT_THAT(rank.Output(), HasSubstr("to stdout\n"));

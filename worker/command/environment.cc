@@ -1,11 +1,7 @@
 #include "worker/command/environment.h"
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
-#include "absl/strings/strip.h"
 #include "worker/command/master_port.h"
 
 namespace tandem::command {
@@ -40,21 +36,6 @@ class Variables {
   std::vector<std::string> all_;
 };
 
-// The devices of all ranks here, so that cuda:LOCAL_RANK is the rank's own; a slot counts within the
-// devices that its worker sees. Empty, which hides all, for slots without one.
-std::string VisibleDevices(const v1::Prepare& prepare, absl::string_view visible_to_worker) {
-  const std::vector<std::string> names =
-      absl::StrSplit(visible_to_worker, ',', absl::SkipWhitespace());
-  std::vector<std::string> devices;
-  for (absl::string_view slot : prepare.local_slots()) {
-    if (!absl::ConsumePrefix(&slot, "cuda:")) continue;
-    size_t index = 0;
-    const bool is_named = absl::SimpleAtoi(slot, &index) && index < names.size();
-    devices.emplace_back(is_named ? names[index] : slot);
-  }
-  return absl::StrJoin(devices, ",");
-}
-
 void SetTorchrun(const v1::Prepare& prepare, const v1::Start& start, const ProgramHandles& handles,
                  Variables* variables) {
   const v1::JobSpec& spec = prepare.spec();
@@ -77,7 +58,9 @@ void SetTorchrun(const v1::Prepare& prepare, const v1::Start& start, const Progr
   variables->Set("TORCHELASTIC_ERROR_FILE", handles.error_file);
   variables->Set("TORCH_NCCL_ASYNC_ERROR_HANDLING", 1);
   variables->Set("OMP_NUM_THREADS", spec.threads_per_rank());
-  variables->Set("CUDA_VISIBLE_DEVICES", VisibleDevices(prepare, handles.visible_devices));
+  for (const v1::EnvironmentVariable& variable : prepare.device_environment()) {
+    variables->Set(variable.name(), variable.value());
+  }
 }
 
 void SetTandem(const v1::Prepare& prepare, const ProgramHandles& handles, Variables* variables) {

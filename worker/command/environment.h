@@ -13,8 +13,6 @@ struct ProgramHandles {
   int report_fd = 0;
   // Into which torchelastic writes the exception that ends the program.
   std::string error_file;
-  // CUDA_VISIBLE_DEVICES of the worker; empty: it sees all devices.
-  std::string visible_devices;
 };
 
 // Folder of the job's checkpoints; empty where it has none.

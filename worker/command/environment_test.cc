@@ -27,6 +27,7 @@ v1::Prepare Assignment() {
   prepare.set_group_rank(1);
   prepare.set_group_world_size(2);
   for (const char* slot : {"cpu:0", "cpu:1", "cpu:2"}) prepare.add_local_slots(slot);
+  prepare.add_device_environment()->set_name("CUDA_VISIBLE_DEVICES");
   v1::JobSpec& spec = *prepare.mutable_spec();
   spec.set_logical_ranks(8);
   spec.set_seed(17);
@@ -37,15 +38,13 @@ v1::Prepare Assignment() {
   return prepare;
 }
 
-std::map<std::string, std::string> Environment(const v1::Prepare& prepare,
-                                               const std::string& visible_devices = "") {
+std::map<std::string, std::string> Environment(const v1::Prepare& prepare) {
   v1::Start start;
   start.set_master_address("10.0.0.1");
   start.set_master_port(4242);
   std::map<std::string, std::string> variables;
-  for (const std::string& variable : ProgramEnvironment(
-           prepare, start,
-           {.report_fd = 3, .error_file = "/errors", .visible_devices = visible_devices})) {
+  for (const std::string& variable :
+       ProgramEnvironment(prepare, start, {.report_fd = 3, .error_file = "/errors"})) {
     const std::pair<std::string, std::string> parts =
         absl::StrSplit(variable, absl::MaxSplits('=', 1));
     EXPECT_TRUE(variables.insert(parts).second) << variable << " is there twice";
@@ -110,18 +109,11 @@ TEST(Environment, VariablesOfTheUser_AreThereAndCannotTouchTandems) {
   EXPECT_THAT(environment, Contains(Pair("RANK", "5")));
 }
 
-TEST(Environment, Devices_AreThoseOfAllRanksHereByLocalRank) {
+TEST(Environment, Devices_AreThoseThatItsAgentSaysWhateverTheUserWants) {
   v1::Prepare prepare = Assignment();
-  prepare.clear_local_slots();
-  for (const char* slot : {"cuda:3", "cuda:0", "cuda:1"}) prepare.add_local_slots(slot);
-  EXPECT_THAT(Environment(prepare), Contains(Pair("CUDA_VISIBLE_DEVICES", "3,0,1")));
-}
-
-TEST(Environment, WorkerSeesSomeDevices_SlotsCountAmongThose) {
-  v1::Prepare prepare = Assignment();
-  prepare.clear_local_slots();
-  for (const char* slot : {"cuda:1", "cuda:0"}) prepare.add_local_slots(slot);
-  EXPECT_THAT(Environment(prepare, "GPU-a,6"), Contains(Pair("CUDA_VISIBLE_DEVICES", "6,GPU-a")));
+  prepare.mutable_device_environment(0)->set_value("GPU-c,GPU-a");
+  prepare.mutable_spec()->mutable_command()->add_env("CUDA_VISIBLE_DEVICES=7");
+  EXPECT_THAT(Environment(prepare), Contains(Pair("CUDA_VISIBLE_DEVICES", "GPU-c,GPU-a")));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "common/slot_request.h"
 #include "common/version.h"
 #include "worker/command/environment.h"
 #include "worker/command/master_port.h"
@@ -20,6 +21,15 @@ std::string NamesOf(const v1::Command& command) {
   return absl::StrJoin(command.env(), ", ", [](std::string* out, const std::string& variable) {
     absl::StrAppend(out, variable.substr(0, variable.find('=')));
   });
+}
+
+// None for a slot of kind "cpu", from which devices are only hidden.
+std::string VariablesOf(const v1::Prepare& prepare) {
+  if (KindOfSlot(prepare.slot()) == kCpuKind) return "";
+  return absl::StrJoin(prepare.device_environment(), " ",
+                       [](std::string* out, const v1::EnvironmentVariable& variable) {
+                         absl::StrAppend(out, variable.name(), "=", variable.value());
+                       });
 }
 
 std::string MeetingPlace(const v1::Command& command, const v1::Start& start) {
@@ -48,6 +58,7 @@ void PrintHeader(const v1::Prepare& prepare, const v1::Start& start, std::ostrea
   line("folder", command.working_dir());
   line("variables", NamesOf(command));
   line("device", prepare.slot());
+  line("set for it", VariablesOf(prepare));
   line("threads", absl::StrCat(spec.threads_per_rank()));
   line("seed", absl::StrCat(spec.seed()));
   line("meets at", MeetingPlace(command, start));

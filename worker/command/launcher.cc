@@ -14,6 +14,7 @@
 #include "worker/command/master_port.h"
 #include "worker/command/report_collector.h"
 #include "worker/command/report_forwarder.h"
+#include "worker/command/report_token.h"
 #include "worker/command/store_process.h"
 #include "worker/command/thread_states.h"
 
@@ -81,6 +82,8 @@ absl::Status Launcher::HoldPorts(v1::Prepared* prepared) {
   master_port_ = *std::move(master_port);
   prepared->set_master_port(master_port_.port);
   prepared->set_report_port(report_port->port);
+  report_token_ = NewReportToken();
+  prepared->set_report_token(report_token_);
   route_ = std::make_unique<ReportCollector>(&loop_, Self(), prepare_.world_size(),
                                              *std::move(report_port),
                                              [this](const v1::RankProgress& progress) {
@@ -97,6 +100,7 @@ void Launcher::Start(const v1::Start& start) {
   state_ = State::kRunning;
   absl::Status started = absl::OkStatus();
   if (prepare_.rank() != 0) {
+    report_token_ = start.report_token();
     route_ = std::make_unique<ReportForwarder>(&loop_, Self(), start.master_address(),
                                                static_cast<uint16_t>(start.report_port()));
   } else if (hosts_store_) {
@@ -203,6 +207,7 @@ v1::ReportHello Launcher::Self() const {
   self.set_job_id(prepare_.job_id());
   self.set_attempt(prepare_.attempt());
   self.set_rank(prepare_.rank());
+  self.set_token(report_token_);
   return self;
 }
 

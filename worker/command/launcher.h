@@ -101,6 +101,8 @@ class Launcher {
   uint64_t last_step_ = 0;
   ExitStatus program_status_, result_;
   pid_t store_ = 0;
+  // Of rank 0's report port.
+  std::string report_token_;
   HeldPort master_port_;
   PortComplaint port_complaint_;
   std::optional<LossParser> parser_;

@@ -35,7 +35,7 @@ TEST(MasterPort, StoreNone_IsHeldUntilTheProgramBindsIt) {
   const v1::Prepared prepared = rank.Await().prepared();
   const auto port = static_cast<uint16_t>(prepared.master_port());
   EXPECT_EQ(ListenOn(kLoopback, port).status().code(), absl::StatusCode::kAlreadyExists);
-  rank.Start(prepared.master_port(), prepared.report_port());
+  rank.Start(prepared);
   const RankRecord record = Record(rank);
   EXPECT_EQ(record.exit_code, 0);
   EXPECT_THAT(record.output, HasSubstr("bound\n"));

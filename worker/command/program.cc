@@ -97,8 +97,7 @@ std::vector<std::string> Program::Environment(const v1::Prepare& prepare,
       prepare, start,
       {.report_fd = kReportFd,
        // Not "self": the program opens it.
-       .error_file = absl::StrCat("/proc/", getpid(), "/fd/", error_file_.get()),
-       .visible_devices = EnvironmentOr("CUDA_VISIBLE_DEVICES", "")});
+       .error_file = absl::StrCat("/proc/", getpid(), "/fd/", error_file_.get())});
 }
 
 absl::Status Program::Spawn(const v1::Prepare& prepare, const v1::Start& start, Place place) {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_join.h"
+#include "worker/command/report_token.h"
 
 namespace tandem::command {
 namespace {
@@ -70,7 +71,8 @@ void ReportCollector::OnMessage(uint64_t id, const v1::ToRankZero& message) {
 }
 
 void ReportCollector::OnHello(uint64_t id, const v1::ReportHello& hello) {
-  const bool is_ours = hello.job_id() == self_.job_id() && hello.attempt() == self_.attempt() &&
+  const bool is_ours = IsSameToken(hello.token(), self_.token()) &&
+                       hello.job_id() == self_.job_id() && hello.attempt() == self_.attempt() &&
                        running_.contains(hello.rank()) && !connected_.contains(hello.rank());
   // A rank that says hello twice is out of its mind: its reports are no more, as if it had ended.
   if (peers_[id].rank.has_value()) return OnClosed(id);

@@ -20,6 +20,7 @@ v1::ReportHello HelloOf(uint32_t rank) {
   hello.set_job_id("job-1");
   hello.set_attempt(1);
   hello.set_rank(rank);
+  hello.set_token("token");
   return hello;
 }
 
@@ -37,9 +38,11 @@ class ReportCollectorTest : public ::testing::Test {
     EXPECT_EQ(connect(connection.get(), address->get(), address->size), 0);
     return connection;
   }
-  static void SayHello(const FileDescriptor& connection, uint32_t rank = 1) {
+  static void SayHello(const FileDescriptor& connection, uint32_t rank = 1,
+                       const std::string& token = "token") {
     v1::ToRankZero message;
     *message.mutable_hello() = HelloOf(rank);
+    message.mutable_hello()->set_token(token);
     std::string bytes;
     EXPECT_TRUE(AppendFrame(message, &bytes).ok());
     EXPECT_EQ(send(connection.get(), bytes.data(), bytes.size(), 0),
@@ -66,6 +69,17 @@ TEST_F(ReportCollectorTest, PeerThatSaysNothing_IsSentAwayAndARankIsNot) {
   SayHello(rank);
   RunFor(ReportCollector::kHelloPatience + absl::Milliseconds(500));
   EXPECT_TRUE(IsSentAway(silent));
+  EXPECT_FALSE(IsSentAway(rank));
+}
+
+TEST_F(ReportCollectorTest, RankWithoutTheToken_IsSentAwayAndTakesNobodysPlace) {
+  const FileDescriptor without = Connect(), other = Connect(), rank = Connect();
+  SayHello(without, 1, "");
+  SayHello(other, 1, "tokem");
+  SayHello(rank);
+  RunFor(absl::Milliseconds(500));
+  EXPECT_TRUE(IsSentAway(without));
+  EXPECT_TRUE(IsSentAway(other));
   EXPECT_FALSE(IsSentAway(rank));
 }
 

@@ -184,11 +184,12 @@ void SendTo(const FileDescriptor& connection, const std::string& bytes) {
             static_cast<ssize_t>(bytes.size()));
 }
 
-std::string FramesOf(const std::string& job, uint32_t rank) {
+std::string FramesOf(const std::string& job, uint32_t rank, const std::string& token) {
   v1::ToRankZero hello, report;
   hello.mutable_hello()->set_job_id(job);
   hello.mutable_hello()->set_attempt(1);
   hello.mutable_hello()->set_rank(rank);
+  hello.mutable_hello()->set_token(token);
   report.mutable_report()->set_step(1);
   report.mutable_report()->set_loss_sum(1000);
   report.mutable_report()->set_count(1);
@@ -204,14 +205,14 @@ TEST(Reports, Strangers_AreSentAwayAndChangeNothing) {
   const FileDescriptor garbage = ConnectTo(prepared.report_port());
   SendTo(garbage, std::string(8, '\xFF'));
   const FileDescriptor other_job = ConnectTo(prepared.report_port());
-  SendTo(other_job, FramesOf("job-2", 0));
+  SendTo(other_job, FramesOf("job-2", 0, prepared.report_token()));
   const FileDescriptor no_such_rank = ConnectTo(prepared.report_port());
-  SendTo(no_such_rank, FramesOf("job-1", 7));
+  SendTo(no_such_rank, FramesOf("job-1", 7, prepared.report_token()));
   for (const FileDescriptor* stranger : {&garbage, &other_job, &no_such_rank}) {
     char byte;
     EXPECT_LE(recv(stranger->get(), &byte, 1, 0), 0);
   }
-  rank.Start(prepared.master_port(), prepared.report_port());
+  rank.Start(prepared);
   const RankRecord record = Record(rank);
   EXPECT_EQ(record.exit_code, 0);
   EXPECT_THAT(LossesOf(record), ElementsAre("1:1/1"));
@@ -224,10 +225,29 @@ TEST(Reports, StrangerWithManyEmptyMessages_IsSentAwayAndHoldsUpNothing) {
   const v1::Prepared prepared = rank.Await().prepared();
   const FileDescriptor stranger = ConnectTo(prepared.report_port());
   SendTo(stranger, std::string(size_t{64} << 10, '\0'));
-  rank.Start(prepared.master_port(), prepared.report_port());
+  rank.Start(prepared);
   const RankRecord record = Record(rank);
   EXPECT_EQ(record.exit_code, 0);
   EXPECT_THAT(LossesOf(record), ElementsAre("1:1/1"));
+}
+
+TEST(Reports, StrangerWhoKnowsJobAndRank_IsSentAwayWithoutTheToken) {
+  TestTrainer rank(TANDEM_COMMAND,
+                   PrepareFor(Reporting("report(step=1, loss_sum=1, count=1)"), 0, 2));
+  TestTrainer other(TANDEM_COMMAND,
+                    PrepareFor(Reporting("report(step=1, loss_sum=1, count=1)"), 1, 2));
+  const v1::Prepared prepared = rank.Await().prepared();
+  EXPECT_EQ(prepared.report_token().size(), 16U);
+  const FileDescriptor stranger = ConnectTo(prepared.report_port());
+  SendTo(stranger, FramesOf("job-1", 1, std::string(16, '\0')));
+  char byte;
+  EXPECT_LE(recv(stranger.get(), &byte, 1, 0), 0);
+  other.Await();
+  for (TestTrainer* one : {&rank, &other}) one->Start(prepared);
+  EXPECT_THAT(LossesOf(Record(rank)), ElementsAre("1:2/2"));
+  // Nor does anybody print it.
+  EXPECT_THAT(rank.Output(), Not(HasSubstr(prepared.report_token())));
+  EXPECT_EQ(other.AwaitExit(), 0);
 }
 
 TEST(Reports, RankThatSaysHelloTwice_IsNotWaitedFor) {
@@ -235,10 +255,11 @@ TEST(Reports, RankThatSaysHelloTwice_IsNotWaitedFor) {
                    PrepareFor(Reporting("report(step=1, loss_sum=1, count=1)"), 0, 2));
   const v1::Prepared prepared = rank.Await().prepared();
   const FileDescriptor other = ConnectTo(prepared.report_port());
-  SendTo(other, FramesOf("job-1", 1) + FramesOf("job-1", 1));
+  const std::string frames = FramesOf("job-1", 1, prepared.report_token());
+  SendTo(other, frames + frames);
   char byte;
   EXPECT_LE(recv(other.get(), &byte, 1, 0), 0);
-  rank.Start(prepared.master_port(), prepared.report_port());
+  rank.Start(prepared);
   const RankRecord record = Record(rank);
   EXPECT_EQ(record.exit_code, 0);
   EXPECT_THAT(LossesOf(record), ElementsAre("1:1001/2"));
@@ -252,8 +273,10 @@ TEST(Reports, RankZeroCannotBeReached_JobGoesOn) {
       PrepareFor(Reporting("report(step=1, loss_sum=1, count=1)\nprint('done')"), 1, 2));
   const v1::Prepared prepared = zero.Await().prepared();
   one.Await();
+  v1::Prepared elsewhere = prepared;
   // Nobody listens there: it is bound only.
-  one.Start(prepared.master_port(), prepared.master_port());
+  elsewhere.set_report_port(prepared.master_port());
+  one.Start(elsewhere);
   const RankRecord record = Record(one);
   EXPECT_EQ(record.exit_code, 0);
   EXPECT_THAT(record.output, HasSubstr("rank 1 has no connection to rank 0"));

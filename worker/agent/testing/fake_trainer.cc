@@ -212,6 +212,14 @@ int ListDescriptors(Trainer&) {
   return 0;
 }
 
+int PrintDevices(Trainer&) {
+  for (const char* name : {"STANDIN_VISIBLE_DEVICES", "WORKSPACE", "CUDA_VISIBLE_DEVICES"}) {
+    const char* value = std::getenv(name);
+    std::cout << name << "=" << (value == nullptr ? "unset" : value) << "\n";
+  }
+  return 0;
+}
+
 int PrintSurroundings(Trainer&) {
   for (const char* name :
        {"OMP_NUM_THREADS", "MKL_NUM_THREADS", "TANDEM_JOB_ID", "TANDEM_ATTEMPT", "TANDEM_RANK"}) {
@@ -247,6 +255,7 @@ const std::map<std::string, std::function<int(Trainer&)>> kBehaviours = {
     {"grandchild", [](Trainer&) { return LeaveChild(false); }},
     {"escape", [](Trainer&) { return LeaveChild(true); }},
     {"descriptors", ListDescriptors},
+    {"devices", PrintDevices},
     {"surroundings", PrintSurroundings},
 };
 

@@ -69,9 +69,7 @@ RankRecord RunOne(const v1::JobSpec& spec) { return RunRanks(spec).front(); }
 v1::Prepared StartAll(const std::vector<TestTrainer*>& ranks) {
   std::vector<v1::Prepared> prepared;
   for (TestTrainer* rank : ranks) prepared.push_back(rank->Await().prepared());
-  for (TestTrainer* rank : ranks) {
-    rank->Start(prepared[0].master_port(), prepared[0].report_port());
-  }
+  for (TestTrainer* rank : ranks) rank->Start(prepared[0]);
   return prepared[0];
 }
 

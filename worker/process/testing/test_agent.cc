@@ -86,22 +86,22 @@ v1::TrainerToAgent TestTrainer::Await() {
   return message;
 }
 
-void TestTrainer::Start(uint32_t master_port, uint32_t report_port) {
-  v1::Prepared of_rank_zero;
-  of_rank_zero.set_master_port(master_port);
-  of_rank_zero.set_report_port(report_port);
-  Start(of_rank_zero);
+void TestTrainer::Start(uint32_t master_port) {
+  v1::Prepared rank_0;
+  rank_0.set_master_port(master_port);
+  Start(rank_0);
 }
 
-void TestTrainer::Start(const v1::Prepared& of_rank_zero) {
+void TestTrainer::Start(const v1::Prepared& rank_0) {
   v1::AgentToTrainer message;
   v1::Start& start = *message.mutable_start();
   start.set_job_id(prepare_.job_id());
   start.set_attempt(prepare_.attempt());
   start.set_master_address(prepare_.advertise_address());
-  start.set_master_port(of_rank_zero.master_port());
-  start.set_report_port(of_rank_zero.report_port());
-  start.set_nccl_unique_id(of_rank_zero.nccl_unique_id());
+  start.set_master_port(rank_0.master_port());
+  start.set_nccl_unique_id(rank_0.nccl_unique_id());
+  start.set_report_port(rank_0.report_port());
+  start.set_report_token(rank_0.report_token());
   channel_->Send(message).IgnoreError();
 }
 

@@ -24,9 +24,9 @@ class TestTrainer {
   ~TestTrainer();
 
   v1::TrainerToAgent Await();  // kind not set: the trainer closed its end
-  void Start(uint32_t master_port, uint32_t report_port = 0);
-  // With all that rank 0 has said that the others need.
-  void Start(const v1::Prepared& of_rank_zero);
+  void Start(uint32_t master_port);
+  // With everything that rank 0 announced.
+  void Start(const v1::Prepared& rank_0);
   void Pause();
   void CloseAgentEnd() { channel_.reset(); }
   void Terminate();  // SIGTERM to its group
