@@ -49,7 +49,7 @@ class Machine:
 
     def output(self, program, *arguments, may_fail=False):
         done = subprocess.run([f"{self.binaries}/{program}", *arguments], capture_output=True, text=True, check=False,
-                              env=self.environment() if program == "tandem-device-check" else None)
+                              env=self.environment() if program == "tandem-exchange-check" else None)
         if done.returncode != 0 and not may_fail:
             last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
             raise Failed(f"{program} ended with {done.returncode}: {''.join(last)}")
@@ -77,20 +77,33 @@ def check_doctor(machine):
     return report
 
 
-def check_device(machine):
-    """The sums of the tree beside the CPU's, bit for bit, and a communicator with every exchange."""
-    return json.loads(machine.output("tandem-device-check", machine.device))
+def check_sums(machine, under=(), only=()):
+    """The kernel of the tree beside the CPU's sums, bit for bit."""
+    if machine.device == "cpu":
+        raise Skipped("needs a GPU; tree_sum_test does the same on the CPU")
+    places = [machine.binaries / "cuda_device_test", machine.binaries.parent / "tests/cuda/cuda_device_test"]
+    test = next((place for place in places if place.exists()), None)
+    if test is None:
+        raise Failed("cuda_device_test has not been built")
+    done = subprocess.run([*under, str(test), "--gtest_brief=1", *only], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise Failed((done.stdout + done.stderr)[-500:])
+    return done.stdout.strip().splitlines()
 
 
 def check_sanitizer(machine):
+    """The kernel reads nothing that was never written."""
     tool = shutil.which("compute-sanitizer")
     if machine.device == "cpu" or tool is None:
         raise Skipped("needs a GPU and compute-sanitizer")
-    done = subprocess.run([tool, "--tool", "initcheck", "--error-exitcode", "9", f"{machine.binaries}/tandem-device-check",
-                           machine.device, "--sums-only"], capture_output=True, text=True, check=False, env=machine.environment())
-    if done.returncode == 9:
-        raise Failed(done.stdout[-500:])
-    return {"exit": done.returncode, "summary": done.stdout.strip().splitlines()[-1:]}
+    only = ["--gtest_filter=-*LargeSum*"]
+    return {name: check_sums(machine, [tool, "--tool", name, "--error-exitcode", "9"], only)
+            for name in ("memcheck", "initcheck")}
+
+
+def check_exchanges(machine):
+    """A communicator of one rank, and every exchange in it."""
+    return json.loads(machine.output("tandem-exchange-check", machine.device))
 
 
 def check_repeats(machine, name, more=""):
@@ -164,8 +177,9 @@ class MemoryWatch:
 def all_checks():
     yield "probe", check_probe
     yield "doctor", check_doctor
-    yield "device", check_device
-    yield "sanitizer", check_sanitizer
+    yield "sums", check_sums
+    yield "sums under the memory checker", check_sanitizer
+    yield "exchanges", check_exchanges
     for name in jobs(SOURCE):
         yield f"repeats: {name}", lambda machine, name=name: check_repeats(machine, name)
     for precision in ("bf16", "fp16"):
@@ -191,7 +205,7 @@ def run(machine, name, check):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--binaries", required=True)
+    parser.add_argument("--binaries", type=pathlib.Path, required=True)
     parser.add_argument("--device", required=True)
     parser.add_argument("--out", type=pathlib.Path, required=True)
     options = parser.parse_args()

@@ -1,14 +1,24 @@
-#include "tests/gpu/exchange_check.h"
-
+// tandem-exchange-check: a communicator of one rank on a real device, and every exchange in it, in main
+// memory and in the device's. Prints what it saw as JSON, and ends with 1 where an exchange left other
+// bytes than it should.
+//
+//   tandem-exchange-check KIND       KIND: cuda; or cpu, for the host in place of a device
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "worker/device/device_library.h"
+#include "worker/device/testing/host_device.h"
 #include "worker/nccl/nccl_library.h"
 #include "worker/nccl/nccl_transport.h"
 
@@ -99,22 +109,51 @@ class Exchanges {
   std::vector<float> values_;
 };
 
-}  // namespace
+absl::StatusOr<std::unique_ptr<device::Device>> Open(const std::string& kind) {
+  if (kind == "cpu") {
+    return std::make_unique<device::HostDevice>(
+        device::HostDevice::Options{.collectives = STAND_IN_NCCL});
+  }
+  const auto library = device::LoadDeviceLibrary(kind);
+  if (!library.ok()) return library.status();
+  return (*library)->Open(0);
+}
 
-absl::StatusOr<ExchangesSeen> CheckExchanges(device::Device& device) {
-  const auto library = nccl::NcclLibrary::Load(device.collectives());
+absl::Status Check(const std::string& kind, nlohmann::json* report) {
+  const auto device = Open(kind);
+  if (!device.ok()) return device.status();
+  const auto library = nccl::NcclLibrary::Load((*device)->collectives());
   if (!library.ok()) return library.status();
   const auto id = (*library)->MintUniqueId();
   if (!id.ok()) return id.status();
   const ddp::Membership alone = {JobId("check"), AttemptNumber(1), Rank(0), 1};
-  auto transport = nccl::ConnectNccl(**library, device, alone, *id, {});
+  auto transport = nccl::ConnectNccl(**library, **device, alone, *id, {});
   if (!transport.ok()) return transport.status();
-  ExchangesSeen seen{.library = (*library)->Version()};
+  uint64_t exchanges = 0;
   for (const bool on_device : {false, true}) {
-    absl::Status status = Exchanges(device, **transport, on_device).All(&seen.exchanges);
+    absl::Status status = Exchanges(**device, **transport, on_device).All(&exchanges);
     if (!status.ok()) return status;
   }
-  return seen;
+  *report = {{"device", (*device)->Fingerprint()},
+             {"library", (*library)->Version()},
+             {"exchanges", exchanges}};
+  return absl::OkStatus();
 }
 
+}  // namespace
 }  // namespace tandem
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::cerr << "usage: tandem-exchange-check KIND" << std::endl;
+    return 2;
+  }
+  nlohmann::json report;
+  const absl::Status status = tandem::Check(argv[1], &report);
+  if (!status.ok()) {
+    std::cerr << "tandem-exchange-check: " << status.message() << std::endl;
+    return 1;
+  }
+  std::cout << report.dump() << std::endl;
+  return 0;
+}

@@ -10,11 +10,11 @@ set -euo pipefail
 from=$1 to=$2
 
 mkdir -p "$to/lib"
-programs=("$from"/tandem "$from"/tandemd "$from"/tandem-* "$from"/libtandem-*.so)
+programs=("$from"/tandem "$from"/tandemd "$from"/tandem-* "$from"/libtandem-*.so "$from"/../tests/cuda/cuda_device_test)
 for program in "${programs[@]}"; do
   [ -f "$program" ] && strip -o "$to/$(basename "$program")" "$program"
 done
-ldd "$to"/tandem* 2>/dev/null | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u |
+ldd "$to"/{tandem*,lib*.so} 2>/dev/null | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u |
   grep -Ev '/(libc|libm|libdl|librt|libpthread|libresolv|ld-linux[^/]*)\.so|/lib(torch|c10|cud|cu|nv|nccl)[^/]*\.so' |
   while read -r library; do
     strip -o "$to/lib/$(basename "$library")" "$library"

@@ -37,7 +37,7 @@ PYTHON
 
 if [ -z "$binaries" ]; then
   preset=$([ $device = cpu ] && echo release || echo cuda)
-  "$source_folder/dev" build --preset "$preset" tandem-programs tandem-device-check
+  "$source_folder/dev" build --preset "$preset" tandem-programs tandem-exchange-check "$([ $device = cpu ] && echo stand-in-nccl || echo tandem-cuda-tests)"
   binaries=$source_folder/$([ $device = cpu ] && echo build || echo build-cuda)/bin
 fi
 # Binaries of another machine bring the libraries that this one may lack, all but torch's.
