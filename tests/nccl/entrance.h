@@ -10,7 +10,7 @@
 
 namespace tandem::nccl {
 
-// What a caller holds. Never deleted, so that a call after its end is found out.
+// What a caller holds. Kept for good, so that a call after its end is found out.
 struct NcclComm {
   int ranks = 0;
   int rank = 0;
@@ -25,6 +25,8 @@ struct NcclComm {
 }  // namespace tandem::nccl
 
 namespace tandem::stand_in {
+
+nccl::NcclComm* NewComm();
 
 // A thread inside a communicator. A second one at the same time, or any after the communicator's end,
 // ends the process.

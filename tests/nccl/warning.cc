@@ -5,6 +5,8 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
+#include <mutex>
 
 namespace tandem::stand_in {
 namespace {
@@ -14,7 +16,12 @@ std::atomic<const char*> last{""};
 }  // namespace
 
 void Warn(const std::string& text) {
-  last = (new std::string(text))->c_str();  // whoever has asked may keep it
+  static std::mutex mutex;
+  static auto* const all = new std::deque<std::string>;  // whoever has asked for one may keep it
+  {
+    const std::lock_guard lock(mutex);
+    last = all->emplace_back(text).c_str();
+  }
   if (std::getenv("NCCL_DEBUG") == nullptr) return;
   std::printf("stand-in:%d NCCL WARN %s\n", static_cast<int>(getpid()), text.c_str());
   std::fflush(stdout);

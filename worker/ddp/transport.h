@@ -56,7 +56,7 @@ class Transport {
   // on every rank: for Reduction::kAllReduce alone. As StartAllGather, except that Wait may
   // communicate: every rank waits for these in the same order. StartAllToAll, a sum over each
   // rank's share and an all-gather, on any transport; not Gloo's own all-reduce, which does not
-  // notice a peer that dies in the middle.
+  // notice a peer that dies in the middle. Over NCCL it is the library's own, in an order of its own.
   virtual std::unique_ptr<PendingExchange> StartAllReduceSum(absl::Span<float> values);
 
   // On every rank `data` becomes that of `root`.

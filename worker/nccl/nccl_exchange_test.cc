@@ -165,6 +165,19 @@ TEST(NcclTransportTest, AllToAllBetweenMainAndDevicesMemory_SlotOfEachRank) {
   });
 }
 
+TEST(NcclTransportTest, MainMemoryAndSlowCopies_ExchangeAndCallerWaitForThem) {
+  const auto body = [](NcclRank& rank) {
+    const auto transport = rank.Connect();
+    std::vector<std::byte> slots(2);
+    for (const uint8_t value : {7, 8}) {
+      slots[rank.self.rank.value()] = std::byte{value};
+      EXPECT_TRUE(transport->AllGather(absl::MakeSpan(slots)).ok());
+      EXPECT_THAT(slots, Each(std::byte{value}));
+    }
+  };
+  RunThreads(2, body, {.copy_time = absl::Milliseconds(30)});
+}
+
 TEST(NcclTransportTest, SeveralExchangesAtOnce_EachGetsItsOwn) {
   RunThreads(3, [](NcclRank& rank) {
     const auto transport = rank.Connect();
@@ -195,18 +208,20 @@ TEST(NcclTransportTest, AllReduceSum_IsTheLibrarysOwn) {
   });
 }
 
-// Control: without ExchangeStream's BeginAfter the old bytes are sent.
 TEST(NcclTransportTest, DevicesBuffer_IsReadOnceTheComputeStreamIsThere) {
   RunThreads(2, [](NcclRank& rank) {
     const auto transport = rank.Connect();
     const TestBuffer slots(&rank.device, 2);
-    absl::Notification started;
+    const auto own = slots.bytes().subspan(rank.self.rank.value(), 1);
+    absl::Notification go;
     static_cast<device::HostQueue&>(rank.device.ComputeStream()).Put([&] {
-      started.WaitForNotification();
-      std::fill(slots.bytes().begin(), slots.bytes().end(), std::byte{7});
+      go.WaitForNotification();
+      own[0] = std::byte{7};
     });
     const auto exchange = transport->StartAllGather(slots.bytes());
-    started.Notify();
+    absl::SleepFor(
+        absl::Milliseconds(100));  // for a transport that does not wait, to send the old ones
+    go.Notify();
     EXPECT_TRUE(exchange->Wait().ok());
     EXPECT_THAT(slots.bytes(), Each(std::byte{7}));
   });

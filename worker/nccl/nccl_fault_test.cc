@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <string>
@@ -255,6 +256,49 @@ TEST(NcclAbortTest, ExchangeDroppedBeforeWait_LetsGoAndEndsTheTransport) {
     ExpectError(transport->Barrier(), absl::StatusCode::kCancelled, "given up");
   });
   EXPECT_EQ(ranks.Await(0), 0);
+}
+
+// It begins after the compute stream, and so lets go after it.
+TEST(NcclAbortTest, ExchangeDroppedBeforeItBegan_WaitsUntilTheDeviceHasLetGo) {
+  RankProcesses ranks(1, [](NcclRank& rank) {
+    const auto transport = rank.Connect();
+    const auto memory = *rank.device.Allocate(2);
+    std::atomic<bool> computed = false;
+    static_cast<device::HostQueue&>(rank.device.ComputeStream()).Put([&] {
+      absl::SleepFor(absl::Milliseconds(100));
+      computed = true;
+    });
+    transport->StartAllGather({memory->data(), 2}).reset();
+    EXPECT_TRUE(computed);
+  });
+  EXPECT_EQ(ranks.Await(0), 0);
+}
+
+// After so many exchanges.
+class NcclAbortAtTest : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Exchanges, NcclAbortAtTest, testing::Range(0, 12),
+                         testing::PrintToStringParamName());
+
+TEST_P(NcclAbortAtTest, AbortOfOneRank_CancelledThereAndUnavailableOnTheOther) {
+  RankProcesses ranks(2, [](NcclRank& rank) {
+    const auto transport = rank.Connect();
+    std::atomic<int> exchanges = 0;
+    std::thread aborter([&] {
+      if (rank.self.rank == Rank(1)) return;
+      while (exchanges < GetParam()) std::this_thread::yield();
+      transport->Abort();
+    });
+    absl::Status status;
+    while (status.ok()) {
+      status = AllGather(*transport, 100);
+      ++exchanges;
+    }
+    EXPECT_EQ(status.code(), rank.self.rank == Rank(0) ? absl::StatusCode::kCancelled
+                                                       : absl::StatusCode::kUnavailable)
+        << status;
+    aborter.join();
+  });
+  ExpectAllEnded(ranks, 2);
 }
 
 TEST(NcclAbortTest, TransportGoesAndTheOthersTakeNoLeave_WithinSeconds) {

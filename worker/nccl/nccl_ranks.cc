@@ -41,13 +41,14 @@ std::unique_ptr<ddp::Transport> NcclRank::Connect(const NcclOptions& options) {
   return *std::move(transport);
 }
 
-void RunThreads(uint32_t world_size, const RankBody& body) {
+void RunThreads(uint32_t world_size, const RankBody& body,
+                const device::HostDevice::Options& device) {
   const auto library = LoadStandIn();
   const std::string id = Mint(*library);
   std::vector<std::thread> threads;
   for (uint32_t rank = 0; rank < world_size; ++rank) {
     threads.emplace_back([&, rank] {
-      NcclRank self{RankOf(rank, world_size), id, *library, {}};
+      NcclRank self{RankOf(rank, world_size), id, *library, device::HostDevice(device)};
       body(self);
     });
   }

@@ -38,7 +38,8 @@ struct NcclRank {
 using RankBody = std::function<void(NcclRank&)>;
 
 // Runs `body` as every rank, each in a thread.
-void RunThreads(uint32_t world_size, const RankBody& body);
+void RunThreads(uint32_t world_size, const RankBody& body,
+                const device::HostDevice::Options& device = {});
 
 // Every rank as a process, also rank 0, which mints the id: so this one keeps to one thread, and can
 // fork again.

@@ -22,9 +22,12 @@ struct NcclOptions {
 
 // Connects all ranks of the attempt, each with the id that rank 0 minted (NcclLibrary::MintUniqueId).
 // Collective. `library` and `device` outlive the transport. Exchanges take main memory, or memory of
-// `device`, which is quicker. (A world of one connects with itself; LocalTransport does without.)
-//   DeadlineExceeded    a rank did not connect within `connect_timeout`.
-//   FailedPrecondition  the id is not one, or ranks disagree about the world size.
+// `device`, which is quicker; none outlives the transport. (A world of one connects with itself;
+// LocalTransport does without.)
+//   DeadlineExceeded    a rank did not connect within `connect_timeout`; or NCCL does not tell what is
+//                       wrong, such as a rank that died when it had been heard of.
+//   Unavailable         a rank is gone.
+//   FailedPrecondition  the id has not the size of one, or ranks disagree about the world size.
 //   Internal            anything else, in NCCL's words.
 absl::StatusOr<std::unique_ptr<ddp::Transport>> ConnectNccl(
     const NcclLibrary& library ABSL_ATTRIBUTE_LIFETIME_BOUND,

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <thread>
 
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 
 namespace tandem::nccl {
@@ -12,23 +12,26 @@ namespace tandem::nccl {
 // growing ones, so that little is lost of a short wait, and of the processor in a long one.
 class Patience {
  public:
-  explicit Patience(absl::Duration timeout) : deadline_(absl::Now() + timeout) {}
+  explicit Patience(absl::Duration timeout)
+      : deadline_(Clock::now() + absl::ToChronoMicroseconds(timeout)) {}
 
   // False once the time is over.
   bool Pause() {
     if (++looks_ <= kWithoutSleep) {
       std::this_thread::yield();
     } else {
-      absl::SleepFor(std::min(kLongest, absl::Microseconds(10) * (looks_ - kWithoutSleep)));
+      std::this_thread::sleep_for(std::min(kLongest, kStep * (looks_ - kWithoutSleep)));
     }
-    return absl::Now() < deadline_;
+    return Clock::now() < deadline_;
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
   static constexpr int kWithoutSleep = 100;
-  static constexpr absl::Duration kLongest = absl::Milliseconds(1);
+  static constexpr std::chrono::microseconds kStep{10};
+  static constexpr std::chrono::microseconds kLongest{1000};
 
-  const absl::Time deadline_;
+  const Clock::time_point deadline_;
   int looks_ = 0;
 };
 

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/time/clock.h"
 #include "worker/device/testing/host_tree_sum.h"
 
 namespace tandem::device {
@@ -34,6 +35,7 @@ absl::Status HostDevice::WaitFor(Stream& stream, const Event& event) {
 
 absl::Status HostDevice::Copy(void* to, const void* from, size_t bytes, Stream& stream) {
   if (bytes == 0) return absl::OkStatus();
+  QueueOf(stream).Put([time = options_.copy_time] { absl::SleepFor(time); });
   if (Owns(from)) {
     QueueOf(stream).Put([=] { std::memcpy(to, from, bytes); });
     return absl::OkStatus();

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/time/time.h"
 #include "worker/device/device.h"
 #include "worker/device/testing/host_memory.h"
 #include "worker/device/testing/host_queue.h"
@@ -17,6 +18,7 @@ class HostDevice : public Device {
   struct Options {
     std::string torch_name = "privateuseone:0";
     std::string collectives = "libnccl.so.2";
+    absl::Duration copy_time;  // what each copy takes at least
   };
   explicit HostDevice(Options options);
   HostDevice() : HostDevice(Options()) {}
