@@ -5,10 +5,12 @@
 
 #include <cstdlib>
 #include <memory>
-#include <numeric>
 #include <vector>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "worker/device/device_library.h"
+#include "worker/device/testing/host_stream.h"
 #include "worker/model/seed.h"
 
 namespace tandem::device {
@@ -41,9 +43,12 @@ TEST_F(Standin, TensorInMainMemoryAmongOthers_IsRefused) {
   EXPECT_NO_THROW(at::mul(here, at::scalar_tensor(2.0)));
 }
 
+// So much work that whoever does not wait for it is ahead of it.
+void BeSlow(void*) { absl::SleepFor(absl::Milliseconds(100)); }
+
 // Or a kernel could read what a transport or a sum has not written yet.
 TEST_F(Standin, Kernel_WaitsForWorkOfTheComputeStream) {
-  constexpr int64_t kElements = 1 << 20;
+  constexpr int64_t kElements = 1000;
   const at::Tensor values = at::ones({kElements}, place_);
   const std::vector<uint8_t> present = {1};
   TreeSum sum;
@@ -51,6 +56,8 @@ TEST_F(Standin, Kernel_WaitsForWorkOfTheComputeStream) {
   sum.offsets = {0, kElements};
   sum.sum = values.mutable_data_ptr<float>();
   sum.scale = 3;
+  StreamHandle* const compute = device_->ComputeStream().handle();
+  compute->run(compute, &BeSlow, nullptr);
   ASSERT_TRUE(device_->AddInTree(sum, device_->ComputeStream()).ok());
   EXPECT_EQ(values[kElements - 1].item<float>(), 3);
 }
