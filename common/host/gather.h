@@ -15,7 +15,7 @@ struct GatherOptions {
   // Where logs and temporary files go.
   std::string temporary = {};
   // For each program that is asked; a driver that wakes up its devices takes some seconds.
-  absl::Duration patience = absl::Seconds(30);
+  absl::Duration patience = absl::Minutes(1);
 };
 
 // Looks at this host. Changes nothing, and cannot fail: what could not be found out says so. Blocks on

@@ -61,11 +61,12 @@ int Serve(AgentOptions options, const FileDescriptor& stop_signals) {
 
 // In the background of whatever trains here.
 int PrintHostFacts(const Flags& flags) {
-  constexpr int kInBackground = 10;
+  constexpr int kInBackground = 5;
   (void)!nice(kInBackground);
   const v1::HostFacts facts = host::GatherHostFacts({.trainer = flags.trainer,
                                                      .advertise_address = flags.advertise_address,
-                                                     .temporary = flags.log_dir});
+                                                     .temporary = flags.log_dir,
+                                                     .patience = absl::Minutes(3)});
   std::string json;
   (void)google::protobuf::util::MessageToJsonString(facts, &json);
   std::cout << json << std::endl;

@@ -20,17 +20,18 @@ const v1::DeviceFacts* DeviceOf(const v1::ProbeReport& host, const std::string& 
   return nullptr;
 }
 
+absl::Status NoDevice(const std::string& slot, const std::string& why) {
+  return absl::FailedPreconditionError(absl::StrCat("there is no device ", slot, ": ", why));
+}
+
 absl::StatusOr<SelfTestPlace> PlaceOf(const std::string& kind, const std::string& slot,
                                       const v1::ProbeReport& host) {
   const v1::DeviceLibraryFacts* library = LibraryOf(host, kind);
   const v1::DeviceFacts* device = DeviceOf(host, slot);
-  if (library == nullptr || device == nullptr) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "there is no device ", slot, ": ",
-        library == nullptr ? "this build has no library for its kind"
-                           : absl::StrCat("`tandem-trainer --probe` lists those there are. ",
-                                          library->problem())));
-  }
+  if (library == nullptr) return NoDevice(slot, "this build has no library for its kind");
+  if (device == nullptr && !library->problem().empty()) return NoDevice(slot, library->problem());
+  if (device == nullptr)
+    return NoDevice(slot, "`tandem-trainer --probe` lists those that there are");
   SelfTestPlace place{.slot = slot, .environment = {}};
   place.environment.push_back(absl::StrCat(library->visibility_variable(), "=", device->uuid()));
   for (const v1::EnvironmentVariable& variable : library->environment()) {
