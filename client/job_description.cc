@@ -83,6 +83,7 @@ std::string Facts(const v1::Job& job, const View& view) {
     add("checkpoint", absl::StrCat(job.checkpoint().path(), " at step ", job.checkpoint().step()));
   }
   if (job.master_port() != 0) add("master port", absl::StrCat(job.master_port()));
+  add("nccl id", job.nccl_fingerprint());
   add("submitted", TimeText(job.has_submitted_at(), job.submitted_at(), view));
   add("started", TimeText(job.has_started_at(), job.started_at(), view));
   add("ended", TimeText(job.has_ended_at(), job.ended_at(), view));

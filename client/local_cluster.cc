@@ -69,12 +69,12 @@ absl::Status LocalCluster::AwaitAddress(absl::Duration timeout, const Interrupts
 }
 
 absl::Status LocalCluster::StartWorker(const Options& options, Interrupts* interrupts) {
-  auto started = ChildProcess::Start(
-      {{absl::StrCat(options.folder_of_programs, "/tandem-worker"), "--coordinator", address_,
-        "--slots", absl::StrCat("cpu:", options.slots), "--name", "local", "--allow-commands",
-        "--log-dir", folder_.File("logs")},
-       folder_.File("tandem-worker.log"),
-       [interrupts] { interrupts->Notify(); }});
+  auto started =
+      ChildProcess::Start({{absl::StrCat(options.folder_of_programs, "/tandem-worker"),
+                            "--coordinator", address_, "--slots", options.slots, "--name", "local",
+                            "--allow-commands", "--log-dir", folder_.File("logs")},
+                           folder_.File("tandem-worker.log"),
+                           [interrupts] { interrupts->Notify(); }});
   if (!started.ok()) return started.status();
   worker_ = *std::move(started);
   return absl::OkStatus();

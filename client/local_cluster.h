@@ -19,7 +19,8 @@ class LocalCluster {
   struct Options {
     // Where tandemd and tandem-worker are.
     std::string folder_of_programs;
-    uint32_t slots = 1;
+    // As tandem-worker --slots takes it.
+    std::string slots = "cpu:1";
     absl::Duration start_timeout = absl::Seconds(10);
   };
 

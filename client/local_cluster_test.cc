@@ -39,7 +39,7 @@ class LocalClusterTest : public testing::Test {
     std::filesystem::permissions(path, std::filesystem::perms::owner_all);
   }
   absl::StatusOr<std::unique_ptr<LocalCluster>> Start() {
-    return LocalCluster::Start({folder_, 2, timeout_}, &interrupts_);
+    return LocalCluster::Start({folder_, "cpu:2", timeout_}, &interrupts_);
   }
   bool NothingIsLeft() const { return std::filesystem::is_empty(temporary_); }
 

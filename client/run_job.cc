@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "client/follow.h"
 #include "client/live_logs.h"
-#include "client/local_cluster.h"
 #include "client/progress.h"
 
 namespace tandem::client {
@@ -128,13 +127,7 @@ class Run {
 }  // namespace
 
 absl::StatusOr<ExitCode> RunJob(Context* context, Interrupts* interrupts, RunRequest request) {
-  if (!request.local_slots) {
-    return Run(context, interrupts, nullptr, std::move(request.output)).Execute(request.spec);
-  }
-  const auto cluster =
-      LocalCluster::Start({LocalCluster::FolderOfThisProgram(), *request.local_slots}, interrupts);
-  if (!cluster.ok()) return cluster.status();
-  return Run(context, interrupts, cluster->get(), std::move(request.output)).Execute(request.spec);
+  return Run(context, interrupts, request.cluster, std::move(request.output)).Execute(request.spec);
 }
 
 }  // namespace tandem::client

@@ -414,8 +414,17 @@ TEST(FormatWorkers, Slots_SayWhoUsesThem) {
   busy->set_job_id("digits-abc");
   busy->set_rank(3);
   const std::string text = FormatWorkers(workers, Plain());
-  EXPECT_THAT(text, HasSubstr("cpu:0  free"));
-  EXPECT_THAT(text, HasSubstr("cpu:1  digits-abc rank 3"));
+  EXPECT_THAT(text, HasSubstr("cpu:0          free"));
+  EXPECT_THAT(text, HasSubstr("cpu:1          digits-abc rank 3"));
+}
+
+TEST(FormatWorkers, SlotsOnDevices_SayWhichAndHowLarge) {
+  v1::ListWorkersResponse workers;
+  v1::SlotStatus* slot = workers.add_workers()->add_slots();
+  slot->set_name("cuda:0");
+  slot->set_model("NVIDIA H200");
+  slot->set_memory_bytes(150'754'820'096);
+  EXPECT_THAT(FormatWorkers(workers, Plain()), HasSubstr("cuda:0  NVIDIA H200, 140 GiB  free"));
 }
 
 TEST(FormatWorkers, Workers_SayWhetherTheyAllowCommands) {

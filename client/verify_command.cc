@@ -10,6 +10,7 @@
 #include "client/commands.h"
 #include "client/job_options.h"
 #include "client/local_cluster.h"
+#include "client/local_slots.h"
 #include "client/verify/difference.h"
 #include "client/verify/judge.h"
 #include "client/verify/plan.h"
@@ -17,6 +18,7 @@
 #include "client/verify/report_text.h"
 #include "client/verify/words.h"
 #include "client/verify_runs.h"
+#include "common/slot_request.h"
 #include "common/temporary_folder.h"
 
 namespace tandem::client {
@@ -59,14 +61,33 @@ class Experiment {
   }
 
  private:
+  absl::Status CheckFits(uint32_t most) const {
+    const auto found = FindLocalSlots(*cluster_, controlled_, interrupts_);
+    if (!found.ok()) return found.status();
+    if (most <= found->count) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat("workers: ", most, " do not fit on the ",
+                                                   found->count, " ", found->kind,
+                                                   " slots of this machine"));
+  }
+
   absl::Status Start() {
     auto folder = TemporaryFolder::Create("tandem-verify");
     if (!folder.ok()) return folder.status();
     folder_ = std::make_unique<TemporaryFolder>(*std::move(folder));
-    const uint32_t slots = *std::max_element(sizes_.begin(), sizes_.end());
-    auto cluster = LocalCluster::Start({LocalCluster::FolderOfThisProgram(), slots}, &interrupts_);
+    const uint32_t most = *std::max_element(sizes_.begin(), sizes_.end());
+    const bool on_cpu = !controlled_.has_device() || controlled_.device() == kCpuKind;
+    const LocalSlots slots =
+        on_cpu ? LocalSlots::OnCpu(most) : LocalSlots::AllOf(controlled_.device());
+    auto cluster =
+        LocalCluster::Start({LocalCluster::FolderOfThisProgram(), slots.text}, &interrupts_);
     if (!cluster.ok()) return cluster.status();
     cluster_ = *std::move(cluster);
+    if (on_cpu) return Open();
+    const absl::Status fits = CheckFits(most);
+    return fits.ok() ? Open() : fits;
+  }
+
+  absl::Status Open() {
     Connection::Options options;
     options.address = cluster_->address();
     auto connection = Connection::Open(options);

@@ -47,7 +47,9 @@ absl::StatusOr<uint32_t> RanksOnEachNode(const std::string& text, const Surround
                    ": the coordinator has yet to choose the nodes; give a number");
   }
   if (text == "gpu") {
-    return Refused("--nproc-per-node gpu: slots on this machine are cores; give a number");
+    return Refused(
+        "--nproc-per-node gpu: slots are cores here; tandem run --local auto -- PROGRAM takes the "
+        "devices of this machine");
   }
   return std::clamp(*around.cores, 1u, kMost);
 }

@@ -161,10 +161,13 @@ function workerStateOf(worker) {
   const state = worker.state.replace("WORKER_STATE_", "").toLowerCase();
   return element("td", state === "disconnected" ? "failed" : "", state + (worker.draining ? ", draining" : ""));
 }
+function deviceOf(slot) {
+  return slot.model ? ` (${slot.model}, ${Math.round(slot.memoryBytes / 2 ** 30)} GiB)` : "";
+}
 function showWorkers(workers) {
   const table = document.createElement("tbody");
   for (const worker of workers) {
-    const slots = worker.slots.map(s => s.name + (s.jobId ? ` ${s.jobId} rank ${s.rank}` : " free"));
+    const slots = worker.slots.map(s => s.name + deviceOf(s) + (s.jobId ? ` ${s.jobId} rank ${s.rank}` : " free"));
     row(table, element("td", "", worker.name), workerStateOf(worker), element("td", "", worker.host),
         element("td", "note", slots.join(", ")));
   }

@@ -4,9 +4,17 @@
 #include <csignal>
 #include <utility>
 
+#include "common/slot_request.h"
 #include "common/version.h"
 
 namespace tandem::sim {
+
+std::string Agent::NcclIdOf(const std::string& job, uint32_t attempt) {
+  constexpr size_t kBytes = 128;
+  std::string id = job + "/" + std::to_string(attempt);
+  id.resize(kBytes, '.');
+  return id;
+}
 
 void Agent::Restart() {
   ++incarnation_;
@@ -28,7 +36,7 @@ v1::Register Agent::Registration() {
   registration.set_advertise_address("10.0.0." + name_);
   registration.set_protocol_version(kProtocolVersion);
   registration.set_next_sequence(last_sequence_ + 1 - outbox_.size());
-  for (int i = 0; i < slots_; ++i) registration.add_slots("cpu:" + std::to_string(i));
+  for (const std::string& slot : slots_) registration.add_slots(slot);
   for (const auto& [id, slot] : unreported_) {
     v1::RunningRank& running = *registration.add_running();
     Address(Process{.id = id, .slot = slot}, running);
@@ -153,6 +161,9 @@ void Agent::Load(Process& process, uint64_t total_steps) {
   prepared.set_receipt(ReceiptAt(process.step));
   if (process.id.rank == Rank(0)) {
     prepared.set_master_port(4000 + process.id.attempt.value());
+    if (KindOfSlot(process.slot) != kCpuKind) {
+      prepared.set_nccl_unique_id(NcclIdOf(process.id.job.value(), process.id.attempt.value()));
+    }
   }
   Say(message);
 }

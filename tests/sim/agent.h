@@ -32,8 +32,11 @@ class Agent {
   };
 
   // `checkpoints` outlives it.
-  Agent(std::string name, int slots, Checkpoints* checkpoints)
-      : name_(std::move(name)), slots_(slots), checkpoints_(*checkpoints) {}
+  Agent(std::string name, std::vector<std::string> slots, Checkpoints* checkpoints)
+      : name_(std::move(name)), slots_(std::move(slots)), checkpoints_(*checkpoints) {}
+
+  // What rank 0 of this attempt announces on a device.
+  static std::string NcclIdOf(const std::string& job, uint32_t attempt);
 
   const std::string& name() const { return name_; }
   std::string incarnation() const { return name_ + "-" + std::to_string(incarnation_); }
@@ -79,7 +82,7 @@ class Agent {
   void NoteReported(const v1::WorkerToCoordinator& message);
 
   const std::string name_;
-  const int slots_;
+  const std::vector<std::string> slots_;
   Checkpoints& checkpoints_;
   uint64_t incarnation_ = 1;
   std::vector<Process> processes_;

@@ -4,6 +4,7 @@
 
 #include "common/job_state.h"
 #include "common/proto_time.h"
+#include "common/slot_request.h"
 #include "tests/sim/simulation.h"
 
 namespace tandem::sim {
@@ -66,6 +67,13 @@ bool WasLost(const v1::Job& job) {
   });
 }
 
+// Of one that has none yet it is that of devices, where there are some.
+std::string KindWanted(const v1::Job& job, bool has_devices) {
+  if (!job.ranks().empty()) return std::string(KindOfSlot(job.ranks(0).slot()));
+  if (job.spec().has_device()) return job.spec().device();
+  return has_devices ? "cuda" : "cpu";
+}
+
 std::string NameOf(const core::RankId& id) {
   return id.job.value() + "/" + std::to_string(id.attempt.value()) + "/" +
          std::to_string(id.rank.value());
@@ -106,8 +114,21 @@ void Simulation::CheckChanges(const core::Effects& effects) {
   }
 }
 
+// An attempt is on one kind of device: that of the first one, and the one that was asked for.
+void Simulation::CheckKind(const v1::Job& before, const v1::Job& after) {
+  for (const v1::RankStatus& rank : after.ranks()) {
+    const std::string kind(KindOfSlot(rank.slot()));
+    const std::string& first =
+        before.ranks().empty() ? after.ranks(0).slot() : before.ranks(0).slot();
+    Expect(kind == KindOfSlot(first), after.id() + " came to another kind of device");
+    Expect(!after.spec().has_device() || kind == after.spec().device(),
+           after.id() + " is not on the kind that it names");
+  }
+}
+
 // A job goes along the edges of its diagram, so it ends once; attempts rise by one, when one starts.
 void Simulation::CheckRecord(const v1::Job& before, const v1::Job& after) {
+  CheckKind(before, after);
   const bool moved = before.state() != after.state();
   Expect(!moved || IsEdge({before.state(), after.state()}),
          after.id() + " went from " + v1::JobState_Name(before.state()) + " to " +
@@ -136,6 +157,10 @@ void Simulation::CheckOrder(const core::SendToWorker& send) {
     const std::string bytes = start.SerializeAsString();
     const auto [first, added] = starts_.emplace(std::pair(start.job_id(), start.attempt()), bytes);
     Expect(first->second == bytes, start.job_id() + ": two ranks were told different things");
+    const bool on_cpu = KindOfSlot(journal_[start.job_id()].job().ranks(0).slot()) == kCpuKind;
+    Expect(
+        start.nccl_unique_id() == (on_cpu ? "" : Agent::NcclIdOf(start.job_id(), start.attempt())),
+        start.job_id() + " was told the id of somebody else");
   }
 }
 
@@ -184,15 +209,25 @@ void Simulation::CheckProcesses() {
 
 // The first of the queue does not wait for slots that are free; who waits knows why.
 void Simulation::CheckQueue() {
-  uint32_t free = 0;
+  std::map<std::string, uint32_t> free;
   for (const v1::Worker& worker : coordinator_->Workers()) {
     const bool usable = worker.state() == v1::WORKER_STATE_CONNECTED && !worker.draining();
-    for (const v1::SlotStatus& slot : worker.slots()) free += usable && slot.job_id().empty();
+    for (const v1::SlotStatus& slot : worker.slots()) {
+      if (usable) free[std::string(KindOfSlot(slot.name()))] += slot.job_id().empty();
+    }
   }
+  for (const v1::Job* job : coordinator_->Jobs()) {
+    const bool waits = job->state() == v1::JOB_STATE_QUEUED;
+    Expect(!waits || !job->waiting_reason().empty(), job->id() + " does not know why it waits");
+  }
+  if (Now() < disk_full_until_) return;
+  for (const auto& [kind, slots] : free) CheckFirstInLine(kind, slots, free.contains("cuda"));
+}
+
+void Simulation::CheckFirstInLine(const std::string& kind, uint32_t free, bool has_devices) {
   const v1::Job* first = nullptr;
   for (const v1::Job* job : coordinator_->Jobs()) {
-    if (job->state() != v1::JOB_STATE_QUEUED) continue;
-    Expect(!job->waiting_reason().empty(), job->id() + " does not know why it waits");
+    if (job->state() != v1::JOB_STATE_QUEUED || KindWanted(*job, has_devices) != kind) continue;
     const bool may_start =
         !job->has_restart_at() || FromProto(job->restart_at()) <= clock_.Now().wall;
     // Jobs come newest first; of equal priority the last one seen is the first in line.
@@ -200,7 +235,7 @@ void Simulation::CheckQueue() {
       first = job;
     }
   }
-  if (first == nullptr || Now() < disk_full_until_) return;
+  if (first == nullptr) return;
   const bool resized = first->resized_max() > 0;
   const bool elastic = resized || first->spec().has_min_workers();
   Expect(elastic || first->spec().workers() > free, first->id() + " waits for slots that are free");

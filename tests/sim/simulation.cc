@@ -27,12 +27,23 @@ core::Options CoordinatorOptions(uint64_t seed) {
 Simulation::Simulation(const Options& options) : options_(options), random_(options.seed) {
   coordinator_.emplace(CoordinatorOptions(options.seed));
   for (int i = 0; i < options.workers; ++i) {
-    hosts_.push_back({.agent = Agent("w" + std::to_string(i), 1 + i % 4, &checkpoints_),
+    hosts_.push_back({.agent = Agent("w" + std::to_string(i), SlotsOf(i), &checkpoints_),
                       .link = std::nullopt,
                       .cut_until = absl::ZeroDuration(),
                       .next_try = absl::ZeroDuration()});
     if (options.agents_forget_what_was_sent) hosts_.back().agent.ForgetWhatWasSent();
   }
+}
+
+// In a mixed cluster one after the other has CPU slots, devices, or both.
+std::vector<std::string> Simulation::SlotsOf(int worker) const {
+  const bool has_cpu = !IsMixed() || worker % 3 != 1, has_devices = IsMixed() && worker % 3 != 0;
+  std::vector<std::string> slots;
+  for (int i = 0; i < 1 + worker % 4; ++i) {
+    if (has_cpu) slots.push_back("cpu:" + std::to_string(i));
+    if (has_devices) slots.push_back("cuda:" + std::to_string(i));
+  }
+  return slots;
 }
 
 void Simulation::Step() {
@@ -105,6 +116,7 @@ void Simulation::Submit() {
   if (!Chance(4)) spec.mutable_checkpoint()->set_dir("/checkpoints");
   spec.mutable_restart()->set_max(static_cast<uint32_t>(Below(6)));
   spec.mutable_restart()->mutable_backoff()->set_nanos(500'000'000);
+  if (IsMixed() && Chance(2)) spec.set_device(Chance(2) ? "cpu" : "cuda");
   submitted_.insert(id);
   Happen(core::JobSubmitted{JobId(id), spec, "request-" + id});
   Happen(core::ScheduleDue{});

@@ -66,6 +66,8 @@ class Simulation {
     absl::Duration next_try;
   };
 
+  // Some workers have devices, or devices too.
+  bool IsMixed() const { return options_.seed % 4 >= 2; }
   uint64_t Below(uint64_t bound) { return random_() % bound; }
   bool Chance(uint64_t one_in) { return Below(one_in) == 0; }
   Host& AnyHost() { return hosts_[Below(hosts_.size())]; }
@@ -83,6 +85,7 @@ class Simulation {
   void Live(Host& host, bool faults);
   void PassTime(absl::Duration by, bool faults);
   bool AllEnded() const;
+  std::vector<std::string> SlotsOf(int worker) const;
 
   // The network and the journal: network.cc
   void Connect(Host& host);
@@ -108,10 +111,13 @@ class Simulation {
   std::map<std::string, std::string> Views() const;
   void CheckChanges(const core::Effects& effects);
   void CheckRecord(const v1::Job& before, const v1::Job& after);
+  void CheckKind(const v1::Job& before, const v1::Job& after);
   void CheckOrder(const core::SendToWorker& send);
   void CheckSlots();
   void CheckProcesses();
   void CheckQueue();
+  // Of those that want this kind.
+  void CheckFirstInLine(const std::string& kind, uint32_t free, bool has_devices);
   void CheckNothingLost();
   void CheckHistory();
   void CheckSlotsAreFree();
