@@ -101,7 +101,8 @@ absl::Status HelperProcess::Wait(absl::Time deadline) {
     return absl::ResourceExhaustedError(absl::StrCat(name(), " does not stop printing"));
   }
   if (absl::Now() >= deadline) {
-    return absl::DeadlineExceededError(absl::StrCat(name(), " did not answer in time"));
+    return absl::DeadlineExceededError(
+        absl::StrCat(name(), " did not answer in time", LastWords()));
   }
   pollfd watched[] = {
       {output_.get(), POLLIN, 0}, {errors_.get(), POLLIN, 0}, {pidfd_.get(), POLLIN, 0}};
@@ -125,10 +126,14 @@ absl::Status HelperProcess::Wait(absl::Time deadline) {
 
 absl::Status HelperProcess::EndedBadly() const {
   const bool exited = WIFEXITED(status_);
+  return absl::UnavailableError(
+      absl::StrCat(name(), exited ? " ended with exit code " : " was ended by signal ",
+                   exited ? WEXITSTATUS(status_) : WTERMSIG(status_), LastWords()));
+}
+
+std::string HelperProcess::LastWords() const {
   const std::string last = LastLine(complained_);
-  return absl::UnavailableError(absl::StrCat(
-      name(), exited ? " ended with exit code " : " was ended by signal ",
-      exited ? WEXITSTATUS(status_) : WTERMSIG(status_), last.empty() ? "" : ": ", last));
+  return last.empty() ? "" : absl::StrCat(": ", last);
 }
 
 std::string HelperProcess::name() const { return std::filesystem::path(path_).filename(); }

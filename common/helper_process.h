@@ -19,7 +19,7 @@ namespace tandem {
 // that started it ends. For one thread.
 //
 // Errors name the program:
-//   DeadlineExceeded   it had not done so by the deadline.
+//   DeadlineExceeded   it had not done so by the deadline: with the last that it wrote to standard error.
 //   Unavailable        it ended in another way than with exit code 0, or before its line: how, and the last
 //                      that it wrote to standard error.
 //   ResourceExhausted  it printed more than anybody would want to know.
@@ -41,6 +41,7 @@ class HelperProcess {
   // Reads what there is, waiting for something to happen.
   absl::Status Wait(absl::Time deadline);
   absl::Status EndedBadly() const;
+  std::string LastWords() const;  // ": " and the last that it wrote to standard error, if it did
   std::string name() const;
 
   const std::string path_;

@@ -1,12 +1,12 @@
 #include "common/host/devices.h"
 
-#include <google/protobuf/util/json_util.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -16,22 +16,10 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/helper_process.h"
+#include "common/host/probe.h"
 
 namespace tandem::host {
 namespace {
-
-std::string ProbeProblem(const std::string& trainer, absl::Duration patience,
-                         v1::ProbeReport* report) {
-  const auto printed = AskProgram(trainer, {"--probe"}, patience);
-  if (!printed.ok()) return std::string(printed.status().message());
-  google::protobuf::util::JsonParseOptions options;
-  // A trainer of a later version may know more.
-  options.ignore_unknown_fields = true;
-  const auto parsed = google::protobuf::util::JsonStringToMessage(*printed, report, options);
-  if (parsed.ok()) return "";
-  report->Clear();
-  return "tandem-trainer --probe did not print what it should";
-}
 
 // Empty: it is not there.
 std::string FindInPath(const std::string& program) {
@@ -110,7 +98,9 @@ void AddDevices(const std::string& trainer, absl::Duration patience, v1::HostFac
     facts->set_probe_problem(absl::StrCat("there is no tandem-trainer at ", trainer));
     return;
   }
-  facts->set_probe_problem(ProbeProblem(trainer, patience, facts->mutable_probe()));
+  auto report = ProbeDevices(trainer, patience);
+  if (!report.ok()) return facts->set_probe_problem(std::string(report.status().message()));
+  *facts->mutable_probe() = *std::move(report);
 }
 
 v1::DeviceMemoryUse AskForDeviceMemory(const std::string& program, absl::Duration patience) {

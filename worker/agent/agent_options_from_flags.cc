@@ -15,8 +15,8 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "common/host/probe.h"
 #include "worker/agent/offered_slots.h"
-#include "worker/agent/probe.h"
 
 namespace tandem::agent {
 namespace {
@@ -62,7 +62,7 @@ uint32_t Cores() {
 
 absl::Status FindSlots(const std::vector<SlotRequest>& requests, AgentOptions* options) {
   if (NeedsProbe(requests)) {
-    auto report = ProbeDevices(options->ranks.trainer_path, kProbePatience);
+    auto report = host::ProbeDevices(options->ranks.trainer_path, host::kProbePatience);
     if (!report.ok()) return report.status();
     options->host_devices = *std::move(report);
   }

@@ -11,7 +11,7 @@ namespace tandem::agent {
 // What the flags mean on this host: fills in what they leave to be found out, with a new
 // incarnation, and makes the log folder. Says on stderr why no device is offered where one was looked for.
 //   InvalidArgument   the trainer is missing or cannot be executed; the slots are not as in OfferSlots.
-//   FailedPrecondition, Unavailable  as OfferSlots and ProbeDevices.
+//   FailedPrecondition, Unavailable  as OfferSlots and host::ProbeDevices.
 //   Any code of errno the log folder cannot be made.
 absl::StatusOr<AgentOptions> MakeAgentOptions(const Flags& flags);
 

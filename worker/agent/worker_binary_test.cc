@@ -19,12 +19,12 @@
 #include <vector>
 
 #include "common/file_descriptor.h"
+#include "common/spawn.h"
 #include "common/temporary_folder.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "worker/agent/testing/fake_coordinator.h"
 #include "worker/agent/testing/messages.h"
-#include "common/spawn.h"
 
 namespace tandem::agent {
 namespace {

@@ -1,4 +1,4 @@
-#include "worker/agent/probe.h"
+#include "common/host/probe.h"
 
 #include <filesystem>
 #include <fstream>
@@ -7,7 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace tandem::agent {
+namespace tandem::host {
 namespace {
 
 using ::testing::AllOf;
@@ -61,13 +61,13 @@ TEST_F(ProbeTest, MuchIsPrinted_IsReadToItsEnd) {
 
 TEST_F(ProbeTest, Crash_IsNamedWithItsLastWords) {
   EXPECT_THAT(Refusal("echo first >&2; echo driver is broken >&2; kill -SEGV $$"),
-              AllOf(HasSubstr("--probe was killed by signal 11"), HasSubstr("driver is broken"),
+              AllOf(HasSubstr("was ended by signal 11"), HasSubstr("driver is broken"),
                     Not(HasSubstr("first"))));
 }
 
 TEST_F(ProbeTest, Failure_IsNamedWithItsExitCode) {
   EXPECT_THAT(Refusal("echo unknown option >&2; exit 2"),
-              AllOf(HasSubstr("exited with code 2"), HasSubstr("unknown option")));
+              AllOf(HasSubstr("ended with exit code 2"), HasSubstr("unknown option")));
 }
 
 TEST_F(ProbeTest, Garbage_IsNotTakenForAReport) {
@@ -78,13 +78,13 @@ TEST_F(ProbeTest, Garbage_IsNotTakenForAReport) {
 
 TEST_F(ProbeTest, NoAnswerInTime_IsGivenUpAndKilled) {
   EXPECT_THAT(Refusal("echo waiting >&2; exec sleep 1000", absl::Milliseconds(500)),
-              AllOf(HasSubstr("has not answered within 500ms"), HasSubstr("waiting")));
+              AllOf(HasSubstr("did not answer in time"), HasSubstr("waiting")));
 }
 
 TEST_F(ProbeTest, NoProgram_IsSaid) {
   const auto report = ProbeDevices(place_.path() + "/nothing", kProbePatience);
-  EXPECT_THAT(std::string(report.status().message()), HasSubstr("cannot start"));
+  EXPECT_THAT(std::string(report.status().message()), HasSubstr("nothing"));
 }
 
 }  // namespace
-}  // namespace tandem::agent
+}  // namespace tandem::host
