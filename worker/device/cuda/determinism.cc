@@ -29,8 +29,6 @@ constexpr Variable kVariables[] = {
     {"NCCL_NVLS_ENABLE", "0", true},
     // A thread that listens on one port for all jobs of a host.
     {"NCCL_RAS_ENABLE", "0", false},
-    // NCCL says what went wrong, which the cause of a failure quotes. "INFO" says more.
-    {"NCCL_DEBUG", "WARN", false},
 };
 
 bool UsesTf32(const at::Context& context, at::Float32Op op) {
