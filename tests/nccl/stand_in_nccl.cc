@@ -14,7 +14,6 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -29,11 +28,8 @@ namespace {
 
 using nccl::NcclApi;
 using nccl::NcclComm;
-using nccl::NcclConfig;
 using nccl::NcclDataType;
-using nccl::NcclReduction;
 using nccl::NcclResult;
-using nccl::NcclUniqueId;
 
 std::string Fault() {
   const char* fault = std::getenv("TANDEM_STAND_IN_NCCL_FAULT");
@@ -222,22 +218,21 @@ NcclResult ncclAllReduce(const void* from, void* to, size_t count, NcclDataType 
 #pragma GCC visibility pop
 
 // The signatures are those that callers know.
-#define SIGNATURE(member, function) \
-  static_assert(std::is_same_v<decltype(tandem::nccl::NcclApi::member), decltype(&function)>)
-
-SIGNATURE(get_version, ncclGetVersion);
-SIGNATURE(get_unique_id, ncclGetUniqueId);
-SIGNATURE(get_error_string, ncclGetErrorString);
-SIGNATURE(get_last_error, ncclGetLastError);
-SIGNATURE(comm_init_rank_config, ncclCommInitRankConfig);
-SIGNATURE(comm_get_async_error, ncclCommGetAsyncError);
-SIGNATURE(comm_finalize, ncclCommFinalize);
-SIGNATURE(comm_destroy, ncclCommDestroy);
-SIGNATURE(comm_abort, ncclCommAbort);
-SIGNATURE(group_start, ncclGroupStart);
-SIGNATURE(group_end, ncclGroupEnd);
-SIGNATURE(send, ncclSend);
-SIGNATURE(recv, ncclRecv);
-SIGNATURE(all_gather, ncclAllGather);
-SIGNATURE(broadcast, ncclBroadcast);
-SIGNATURE(all_reduce, ncclAllReduce);
+[[maybe_unused]] constexpr tandem::nccl::NcclApi kSignatures = {
+    .get_version = ncclGetVersion,
+    .get_unique_id = ncclGetUniqueId,
+    .get_error_string = ncclGetErrorString,
+    .get_last_error = ncclGetLastError,
+    .comm_init_rank_config = ncclCommInitRankConfig,
+    .comm_get_async_error = ncclCommGetAsyncError,
+    .comm_finalize = ncclCommFinalize,
+    .comm_destroy = ncclCommDestroy,
+    .comm_abort = ncclCommAbort,
+    .group_start = ncclGroupStart,
+    .group_end = ncclGroupEnd,
+    .send = ncclSend,
+    .recv = ncclRecv,
+    .all_gather = ncclAllGather,
+    .broadcast = ncclBroadcast,
+    .all_reduce = ncclAllReduce,
+};

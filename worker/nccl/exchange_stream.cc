@@ -60,7 +60,7 @@ absl::Status ExchangeStream::AwaitEvent(const StreamExchange& exchange) {
 
 absl::StatusOr<bool> ExchangeStream::IsOver(const StreamExchange& exchange) {
   // In this order: an exchange that was ended is over too, without its bytes.
-  const absl::StatusOr<bool> reached = exchange.over ? exchange.over->Reached() : false;
+  absl::StatusOr<bool> reached = exchange.over ? exchange.over->Reached() : false;
   if (absl::Status status = Advance(); !status.ok()) return status;
   return reached;
 }

@@ -52,26 +52,27 @@ struct InOurs<Result(Arguments...)> {
   using type = Ours<Result>(Ours<Arguments>...);
 };
 
-#define SIGNATURE(member, function) \
-  static_assert(std::is_same_v<decltype(NcclApi::member), Ours<decltype(&::function)>>)
+template <typename Function, typename Real>
+constexpr bool IsSame(Function NcclApi::*, Real) {
+  return std::is_same_v<Function, Ours<Real>>;
+}
 
-SIGNATURE(get_version, ncclGetVersion);
-SIGNATURE(get_unique_id, ncclGetUniqueId);
-SIGNATURE(get_error_string, ncclGetErrorString);
-SIGNATURE(get_last_error, ncclGetLastError);
-SIGNATURE(comm_init_rank_config, ncclCommInitRankConfig);
-SIGNATURE(comm_get_async_error, ncclCommGetAsyncError);
-SIGNATURE(comm_finalize, ncclCommFinalize);
-SIGNATURE(comm_destroy, ncclCommDestroy);
-SIGNATURE(comm_abort, ncclCommAbort);
-SIGNATURE(group_start, ncclGroupStart);
-SIGNATURE(group_end, ncclGroupEnd);
-SIGNATURE(send, ncclSend);
-SIGNATURE(recv, ncclRecv);
-SIGNATURE(all_gather, ncclAllGather);
-SIGNATURE(broadcast, ncclBroadcast);
-SIGNATURE(all_reduce, ncclAllReduce);
-#undef SIGNATURE
+static_assert(IsSame(&NcclApi::get_version, &ncclGetVersion));
+static_assert(IsSame(&NcclApi::get_unique_id, &ncclGetUniqueId));
+static_assert(IsSame(&NcclApi::get_error_string, &ncclGetErrorString));
+static_assert(IsSame(&NcclApi::get_last_error, &ncclGetLastError));
+static_assert(IsSame(&NcclApi::comm_init_rank_config, &ncclCommInitRankConfig));
+static_assert(IsSame(&NcclApi::comm_get_async_error, &ncclCommGetAsyncError));
+static_assert(IsSame(&NcclApi::comm_finalize, &ncclCommFinalize));
+static_assert(IsSame(&NcclApi::comm_destroy, &ncclCommDestroy));
+static_assert(IsSame(&NcclApi::comm_abort, &ncclCommAbort));
+static_assert(IsSame(&NcclApi::group_start, &ncclGroupStart));
+static_assert(IsSame(&NcclApi::group_end, &ncclGroupEnd));
+static_assert(IsSame(&NcclApi::send, &ncclSend));
+static_assert(IsSame(&NcclApi::recv, &ncclRecv));
+static_assert(IsSame(&NcclApi::all_gather, &ncclAllGather));
+static_assert(IsSame(&NcclApi::broadcast, &ncclBroadcast));
+static_assert(IsSame(&NcclApi::all_reduce, &ncclAllReduce));
 
 #define VALUE(ours, real) static_assert(static_cast<int>(ours) == static_cast<int>(real))
 

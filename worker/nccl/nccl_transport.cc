@@ -35,7 +35,7 @@ class NcclExchange : public ddp::PendingExchange {
 
   absl::Status Wait() override {
     waited_ = true;
-    const absl::Status status =
+    absl::Status status =
         start_status_.ok() ? stream_.Await(exchange_) : stream_.End(start_status_);
     if (status.ok()) return status;
     return absl::Status(status.code(), absl::StrCat(name_, ": ", status.message()));
