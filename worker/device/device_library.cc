@@ -36,8 +36,8 @@ absl::StatusOr<DeviceLibrary*> LoadDeviceLibrary(const std::string& kind) {
     return absl::NotFoundError(
         absl::StrCat("this build has no devices of kind '", kind, "': there is no ", file));
   }
-  // Functions are found when they are first called: a library that it needs may be of a version that
-  // lacks some which nobody calls.
+  // Functions are looked for when they are first called: a library that it needs may lack some which
+  // nobody calls.
   void* library = dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL);
   if (library == nullptr) return Unusable(file, dlerror());
   const auto entry =

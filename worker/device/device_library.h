@@ -19,7 +19,7 @@ struct DeviceFacts {
   std::string bus_id;
   std::string compute_capability;
   uint64_t total_bytes = 0;
-  uint64_t free_bytes = 0;
+  uint64_t free_bytes = 0;  // 0: not known
   std::vector<uint32_t> peers;
 };
 

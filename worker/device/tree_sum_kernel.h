@@ -22,7 +22,7 @@ struct TreeTerm {
 };
 
 // Elements [begin, end), which the same blocks have: terms [first_term, first_term + terms). In
-// [vectors_begin, vectors_end) four at a time begin at aligned addresses, in all blocks and the sum.
+// [vectors_begin, vectors_end) every four begin at aligned addresses, in all blocks and the sum.
 struct TreeRun {
   int64_t begin, vectors_begin, vectors_end, end;
   uint32_t first_term, terms;

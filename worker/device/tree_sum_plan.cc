@@ -66,7 +66,7 @@ TreeRun MakeRun(int64_t begin, int64_t end, const Terms& terms, const float* sum
 
 absl::StatusOr<TreePlan> PlanTreeSum(const TreeSum& sum) {
   TreePlan plan;
-  const size_t segments = sum.offsets.size() - 1;
+  const size_t segments = sum.offsets.empty() ? 0 : sum.offsets.size() - 1;
   for (size_t first = 0, next = 0; first < segments; first = next) {
     while (next < segments && SamePresence(sum, first, next)) ++next;
     const absl::StatusOr<Terms> terms = TermsOf(sum, first);

@@ -2,11 +2,13 @@
 #include <gmock/gmock.h>
 #include <google/protobuf/util/json_util.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <map>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "tandem/v1/host.pb.h"
 #include "worker/process/testing/test_agent.h"
 
@@ -43,10 +45,12 @@ TEST(ProbeTest, AnyBuild_SaysItsVersions) {
 class AmongTestLibraries : public testing::Test {
  protected:
   AmongTestLibraries() {
-    const std::filesystem::path trainer = std::filesystem::path(TEST_LIBRARIES) / "tandem-trainer";
-    std::filesystem::remove(trainer);
+    // A link of its own for each process of this test.
+    const std::filesystem::path trainer =
+        std::filesystem::path(TEST_LIBRARIES) / absl::StrCat("tandem-trainer-", getpid());
     std::filesystem::create_hard_link(TRAINER, trainer);
     libraries_ = LibrariesOf(ProbeBy(trainer));
+    std::filesystem::remove(trainer);
   }
   Libraries& libraries() { return libraries_; }
 

@@ -34,8 +34,8 @@ class StreamMemory {
 size_t RunBytes(const TreePlan& plan) { return plan.runs.size() * sizeof(TreeRun); }
 size_t TermBytes(const TreePlan& plan) { return plan.terms.size() * sizeof(TreeTerm); }
 
-// Through pinned memory, which is not used again before the copy is done. From any other the copy would
-// begin only when all earlier work of the stream is done, and be waited for.
+// Through pinned memory, which is not used again before the copy is done. From any other the copy
+// would begin only when all earlier work of the stream is done, and be waited for.
 cudaError_t Upload(const TreePlan& plan, std::byte* to, cudaStream_t stream, int8_t device_index) {
   at::HostAllocator* allocator = at::getHostAllocator(at::kCUDA);
   const at::DataPtr pinned = allocator->allocate(RunBytes(plan) + TermBytes(plan));

@@ -9,8 +9,8 @@
 
 namespace tandem::device {
 
-// Device::AddInTree: the plan travels to the device, and the kernel is launched behind it. Neither is
-// waited for. LibTorch's allocators throw.
+// Device::AddInTree: the plan travels to the device, and the kernel is launched behind it. Neither
+// is waited for. LibTorch's allocators throw.
 absl::Status AddInTreeOn(const TreeSum& sum, cudaStream_t stream, int8_t device_index);
 
 }  // namespace tandem::device
