@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "common/temporary_folder.h"
 #include "gtest/gtest.h"
 
 namespace tandem::agent {
@@ -12,11 +13,10 @@ class HostWatchTest : public ::testing::Test {
   HostWatch::Options Script(const std::string& script) {
     return {.look = {.path = "/bin/sh", .arguments = {"-c", script, "sh"}}};
   }
-  // Runs the loop until there are news; nothing if there are none for so long.
-  std::optional<v1::HostFacts> Await(HostWatch* watch,
-                                     absl::Duration patience = absl::Seconds(30)) {
+  // Runs the loop, once, until there are news; nothing if there are none for long.
+  std::optional<v1::HostFacts> Await(HostWatch* watch) {
     std::optional<v1::HostFacts> news;
-    const auto give_up = loop_->After(patience, [&] { loop_->Stop(); });
+    const auto give_up = loop_->After(absl::Seconds(30), [&] { loop_->Stop(); });
     EventLoop::Registration next;
     std::function<void()> look = [&] {
       news = watch->TakeNews();
@@ -49,7 +49,8 @@ TEST_F(HostWatchTest, WhatTheProgramPrints_IsNewsOnce) {
 
 TEST_F(HostWatchTest, ProgramThatCrashesOrPrintsNonsense_IsLookedAtAgain) {
   // The second look finds the file that the first one left.
-  const std::string mark = testing::TempDir() + "/looked-" + std::to_string(getpid());
+  const TemporaryFolder place = *TemporaryFolder::Create("tandem-test");
+  const std::string mark = place.File("looked");
   HostWatch::Options options =
       Script("[ -e " + mark + " ] && echo '{\"host\": \"a\"}' && exit; touch " + mark +
              "; echo oops; kill $$");
@@ -57,7 +58,6 @@ TEST_F(HostWatchTest, ProgramThatCrashesOrPrintsNonsense_IsLookedAtAgain) {
   HostWatch watch(loop_.get(), options);
   watch.Start("10.0.0.3");
   EXPECT_TRUE(Await(&watch).has_value());
-  unlink(mark.c_str());
 }
 
 TEST_F(HostWatchTest, NoProgram_NobodyLooks) {
@@ -66,15 +66,19 @@ TEST_F(HostWatchTest, NoProgram_NobodyLooks) {
   EXPECT_FALSE(watch.TakeNews().has_value());
 }
 
-TEST_F(HostWatchTest, BusyHost_IsNotLookedAt) {
+TEST_F(HostWatchTest, BusyHost_IsNotLookedAtUntilItIsFree) {
   HostWatch::Options options = Script("echo '{}'");
   options.interval = absl::Milliseconds(300);
   HostWatch watch(loop_.get(), options);
   watch.SetBusy(true);
   watch.Start("10.0.0.3");
-  EXPECT_FALSE(Await(&watch, absl::Milliseconds(400)).has_value());
-  watch.SetBusy(false);
+  bool is_free = false;
+  const auto free = loop_->After(absl::Milliseconds(700), [&] {
+    is_free = true;
+    watch.SetBusy(false);
+  });
   EXPECT_TRUE(Await(&watch).has_value());
+  EXPECT_TRUE(is_free);
 }
 
 }  // namespace
