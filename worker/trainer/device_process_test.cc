@@ -32,6 +32,7 @@ class OnDevice : public ::testing::Test {
  protected:
   // As an agent does it.
   OnDevice() { setenv("STANDIN_EQUAL_BITS", "1", 1); }
+  ~OnDevice() override { unsetenv("TANDEM_STANDIN_COLLECTIVES"); }
 
   static TracedRun Traced(const v1::JobSpec& spec, uint32_t world_size) {
     return TrainTraced(spec, world_size, STAND_IN_TRAINER, kOnDevice);
@@ -186,7 +187,6 @@ TEST_F(OnDevice, LibraryThatConnectsDevicesIsMissing_IsAnErrorOfPreparing) {
   setenv("TANDEM_STANDIN_COLLECTIVES", "/no/such/libnccl.so.2", 1);
   TestTrainer trainer(STAND_IN_TRAINER, PrepareFor(SmallJob(), 1, 2, "standin"));
   const RankRecord record = Record(trainer);
-  unsetenv("TANDEM_STANDIN_COLLECTIVES");
   ASSERT_TRUE(record.failure) << record.output;
   EXPECT_THAT(record.failure->message(), HasSubstr("/no/such/libnccl.so.2"));
 }

@@ -4,6 +4,7 @@
 #include <c10/util/Exception.h>
 
 #include <memory>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>

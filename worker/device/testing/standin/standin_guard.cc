@@ -3,6 +3,8 @@
 #include <ATen/detail/PrivateUse1HooksInterface.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 
+#include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "worker/device/testing/standin/standin_devices.h"

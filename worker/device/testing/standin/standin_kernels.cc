@@ -2,8 +2,6 @@
 // on the device is refused, as a real one would refuse it.
 #include <ATen/EmptyTensor.h>
 #include <ATen/Functions.h>
-#include <ATen/native/Resize.h>
-#include <ATen/native/TensorFactories.h>
 #include <ATen/ops/_local_scalar_dense_native.h>
 #include <ATen/ops/_reshape_alias_native.h>
 #include <ATen/ops/as_strided_native.h>
@@ -11,10 +9,11 @@
 #include <ATen/ops/resize_native.h>
 #include <ATen/ops/set_native.h>
 #include <ATen/ops/view_native.h>
-#include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/library.h>
 
+#include <array>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -22,8 +21,6 @@
 
 namespace tandem::device::standin {
 namespace {
-
-using c10::IValue;
 
 constexpr c10::DispatchKeySet kKeys(c10::DispatchKey::PrivateUse1);
 

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "common/version.h"
 #include "worker/device/device_library.h"
 #include "worker/device/testing/standin/standin_devices.h"
