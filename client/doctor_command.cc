@@ -18,8 +18,8 @@ struct DoctorOptions {
   std::string advertise_address;
 };
 
-void Append(std::vector<v1::Finding> more, v1::DoctorReport* report) {
-  for (v1::Finding& finding : more) *report->add_findings() = std::move(finding);
+void Append(std::vector<v1::HostFinding> more, v1::DoctorReport* report) {
+  for (v1::HostFinding& finding : more) *report->add_findings() = std::move(finding);
 }
 
 void ExamineThisHost(const DoctorOptions& options, v1::DoctorReport* report) {
@@ -59,7 +59,7 @@ absl::StatusOr<ExitCode> Doctor(Context* context, const DoctorOptions& options) 
   }
   ExamineThisHost(options, &report);
   report.MergeFrom(of_workers);
-  const std::vector<v1::Finding> findings(report.findings().begin(), report.findings().end());
+  const std::vector<v1::HostFinding> findings(report.findings().begin(), report.findings().end());
   context->Answer(
       report, [&] { return doctor::FormatFindings(findings, context->console.color_output()); });
   return doctor::HasProblem(findings) ? ExitCode::kJobFailed : ExitCode::kSuccess;

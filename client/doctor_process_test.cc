@@ -55,9 +55,9 @@ class DoctorProcessTest : public ProcessTest {
   }
 
   // What was found of this aspect; unset if nothing was.
-  static v1::Finding Of(const v1::DoctorReport& report, const std::string& aspect,
-                        v1::Severity severity = v1::SEVERITY_UNSPECIFIED) {
-    for (const v1::Finding& finding : report.findings()) {
+  static v1::HostFinding Of(const v1::DoctorReport& report, const std::string& aspect,
+                            v1::Severity severity = v1::SEVERITY_UNSPECIFIED) {
+    for (const v1::HostFinding& finding : report.findings()) {
       const bool fits = severity == v1::SEVERITY_UNSPECIFIED || finding.severity() == severity;
       if (finding.aspect() == aspect && fits) return finding;
     }

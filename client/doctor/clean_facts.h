@@ -66,9 +66,9 @@ inline v1::HostFacts CleanGpuHost(int devices = 2) {
 }
 
 // Those that ask for something to be done or thought of, as "SEVERITY aspect: found -> remedy".
-inline std::vector<std::string> Complaints(const std::vector<v1::Finding>& findings) {
+inline std::vector<std::string> Complaints(const std::vector<v1::HostFinding>& findings) {
   std::vector<std::string> complaints;
-  for (const v1::Finding& finding : findings) {
+  for (const v1::HostFinding& finding : findings) {
     if (finding.severity() == v1::SEVERITY_OK) continue;
     complaints.push_back(absl::StrCat(v1::Severity_Name(finding.severity()).substr(9), " ",
                                       finding.aspect(), ": ", finding.found(), " -> ",

@@ -12,18 +12,18 @@
 namespace tandem::client::doctor {
 
 // The whole of one host. `subject`: "this host (gpu-3)", or the name of a worker there.
-std::vector<v1::Finding> DiagnoseHost(const std::string& subject, const v1::HostFacts& facts);
+std::vector<v1::HostFinding> DiagnoseHost(const std::string& subject, const v1::HostFacts& facts);
 
 // Its parts.
 void DiagnoseDevices(const v1::HostFacts& facts, Findings* findings);
 void DiagnoseNetwork(const v1::NetworkFacts& facts, Findings* findings);
 
 // Each worker by itself, and what only shows between them: builds, clocks, models, addresses.
-std::vector<v1::Finding> DiagnoseWorkers(const v1::ListHostsResponse& hosts);
+std::vector<v1::HostFinding> DiagnoseWorkers(const v1::ListHostsResponse& hosts);
 
 void DiagnoseSelfTest(const v1::SelfTestReport& report, Findings* findings);
 
-bool HasProblem(const std::vector<v1::Finding>& findings);
+bool HasProblem(const std::vector<v1::HostFinding>& findings);
 
 // What helps against exchanges between devices that hang, differ or are slow, with its price.
 inline constexpr char kExchangeRemedy[] =

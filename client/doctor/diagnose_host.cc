@@ -111,7 +111,7 @@ void DiagnoseStale(const v1::HostFacts& facts, Findings* findings) {
 
 }  // namespace
 
-std::vector<v1::Finding> DiagnoseHost(const std::string& subject, const v1::HostFacts& facts) {
+std::vector<v1::HostFinding> DiagnoseHost(const std::string& subject, const v1::HostFacts& facts) {
   Findings findings(subject);
   DiagnoseBuild(facts, &findings);
   DiagnoseClock(facts, &findings);
@@ -125,8 +125,8 @@ std::vector<v1::Finding> DiagnoseHost(const std::string& subject, const v1::Host
   return findings.Take();
 }
 
-bool HasProblem(const std::vector<v1::Finding>& findings) {
-  return absl::c_any_of(findings, [](const v1::Finding& finding) {
+bool HasProblem(const std::vector<v1::HostFinding>& findings) {
+  return absl::c_any_of(findings, [](const v1::HostFinding& finding) {
     return finding.severity() == v1::SEVERITY_PROBLEM;
   });
 }

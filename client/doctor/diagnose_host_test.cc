@@ -22,7 +22,7 @@ TEST(DiagnoseHostTest, CleanHost_HasNoComplaints) {
 }
 
 TEST(DiagnoseHostTest, EveryFinding_HasSubjectAspectAndText) {
-  for (const v1::Finding& finding : DiagnoseHost("this host", CleanGpuHost())) {
+  for (const v1::HostFinding& finding : DiagnoseHost("this host", CleanGpuHost())) {
     EXPECT_EQ(finding.subject(), "this host");
     EXPECT_NE(finding.aspect(), "");
     EXPECT_NE(finding.found(), "");

@@ -187,9 +187,9 @@ void DiagnosePlaces(const Hosts& hosts, Findings* findings) {
 
 }  // namespace
 
-std::vector<v1::Finding> DiagnoseWorkers(const v1::ListHostsResponse& response) {
-  std::vector<v1::Finding> all;
-  const auto append = [&all](std::vector<v1::Finding> findings) {
+std::vector<v1::HostFinding> DiagnoseWorkers(const v1::ListHostsResponse& response) {
+  std::vector<v1::HostFinding> all;
+  const auto append = [&all](std::vector<v1::HostFinding> findings) {
     all.insert(all.end(), findings.begin(), findings.end());
   };
   for (const v1::WorkerHost& host : response.hosts()) {

@@ -24,7 +24,7 @@ void Findings::Problem(std::string aspect, std::string found, std::string remedy
 
 void Findings::Add(v1::Severity severity, std::string aspect, std::string found,
                    std::string remedy) {
-  v1::Finding& finding = findings_.emplace_back();
+  v1::HostFinding& finding = findings_.emplace_back();
   finding.set_severity(severity);
   finding.set_subject(subject_);
   finding.set_aspect(std::move(aspect));

@@ -20,13 +20,13 @@ class Findings {
   void Warning(std::string aspect, std::string found, std::string remedy);
   void Problem(std::string aspect, std::string found, std::string remedy);
 
-  std::vector<v1::Finding> Take() { return std::move(findings_); }
+  std::vector<v1::HostFinding> Take() { return std::move(findings_); }
 
  private:
   void Add(v1::Severity severity, std::string aspect, std::string found, std::string remedy);
 
   const std::string subject_;
-  std::vector<v1::Finding> findings_;
+  std::vector<v1::HostFinding> findings_;
 };
 
 }  // namespace tandem::client::doctor

@@ -24,13 +24,13 @@ Cell SeverityCell(v1::Severity severity) {
   }
 }
 
-size_t Count(const std::vector<v1::Finding>& findings, v1::Severity severity) {
+size_t Count(const std::vector<v1::HostFinding>& findings, v1::Severity severity) {
   return static_cast<size_t>(
       std::count_if(findings.begin(), findings.end(),
                     [severity](const auto& finding) { return finding.severity() == severity; }));
 }
 
-std::string Summary(const std::vector<v1::Finding>& findings) {
+std::string Summary(const std::vector<v1::HostFinding>& findings) {
   const size_t problems = Count(findings, v1::SEVERITY_PROBLEM);
   std::vector<std::string> parts = {problems == 0   ? "no problem"
                                     : problems == 1 ? "1 problem"
@@ -50,15 +50,16 @@ Cell Padded(Cell cell, size_t width) {
   return cell;
 }
 
-size_t WidestAspect(const std::vector<v1::Finding>& findings) {
+size_t WidestAspect(const std::vector<v1::HostFinding>& findings) {
   size_t widest = 0;
-  for (const v1::Finding& finding : findings) widest = std::max(widest, finding.aspect().size());
+  for (const v1::HostFinding& finding : findings)
+    widest = std::max(widest, finding.aspect().size());
   return widest;
 }
 
 }  // namespace
 
-std::string FormatFindings(const std::vector<v1::Finding>& findings, bool color) {
+std::string FormatFindings(const std::vector<v1::HostFinding>& findings, bool color) {
   constexpr size_t kWidestSeverity = 11;  // "not checked"
   const size_t widest_aspect = WidestAspect(findings);
   std::string text;

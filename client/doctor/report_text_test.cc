@@ -7,14 +7,14 @@
 namespace tandem::client::doctor {
 namespace {
 
-std::vector<v1::Finding> Sample() {
+std::vector<v1::HostFinding> Sample() {
   Findings host("this host (gpu-3)"), workers("all workers");
   host.Ok("clock", "is right");
   host.Problem("/dev/shm", "64 MiB", "make it larger");
   host.NotChecked("devices", "no library");
   workers.Warning("models", "differ", "use one");
-  std::vector<v1::Finding> all = host.Take();
-  for (const v1::Finding& finding : workers.Take()) all.push_back(finding);
+  std::vector<v1::HostFinding> all = host.Take();
+  for (const v1::HostFinding& finding : workers.Take()) all.push_back(finding);
   return all;
 }
 

@@ -49,7 +49,7 @@ TEST_F(DoctorTest, DevicesThatAreNotThere_AreRefusedInOneLine) {
   const CommandResult result =
       Run({Binary("tandem-trainer"), "--self-test", "--devices", "nothing:0,1"});
   EXPECT_EQ(result.exit_code, 1);
-  EXPECT_THAT(result.err, HasSubstr("nothing:0,1"));
+  EXPECT_THAT(result.err, HasSubstr("there is no device nothing:0"));
   EXPECT_EQ(Run({Binary("tandem-trainer"), "--self-test", "--devices"}).exit_code, 2);
 }
 
@@ -61,7 +61,7 @@ TEST_F(DoctorTest, ThisHost_IsExaminedWithItsSums) {
   ASSERT_GE(report.self_tests_size(), 1);
   EXPECT_EQ(report.self_tests(0).cases_size(), 5);
   EXPECT_EQ(report.self_tests(0).problem(), "");
-  for (const v1::Finding& finding : report.findings()) {
+  for (const v1::HostFinding& finding : report.findings()) {
     EXPECT_NE(finding.severity(), v1::SEVERITY_PROBLEM) << finding.ShortDebugString();
   }
   EXPECT_EQ(result.exit_code, 0);
