@@ -132,7 +132,7 @@ TEST_F(DoctorProcessTest, TwoWorkers_AreJudgedEachAndTogether) {
   std::filesystem::copy_file(TANDEM_COMMAND_BINARY, folder_ + "/tandem-command");
   Interrupts interrupts;
   const auto cluster =
-      *LocalCluster::Start({.folder_of_programs = folder_, .slots = 1}, &interrupts);
+      *LocalCluster::Start({.folder_of_programs = folder_, .slots = "cpu:1"}, &interrupts);
   coordinator_ = cluster->address();
   const auto other = *HelperProcess::Start(
       {.path = folder_ + "/tandem-worker",

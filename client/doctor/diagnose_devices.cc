@@ -23,10 +23,13 @@ std::string NameOf(const v1::DeviceFacts& device) {
   return absl::StrCat(device.kind(), ":", device.index());
 }
 
+// Of a worker, those that it offers.
 Devices DevicesOf(const v1::HostFacts& facts, const std::string& kind) {
   Devices devices;
   for (const v1::DeviceFacts& device : facts.probe().devices()) {
-    if (device.kind() == kind) devices.push_back(device);
+    const bool counts =
+        facts.slots().empty() || absl::c_linear_search(facts.slots(), NameOf(device));
+    if (device.kind() == kind && counts) devices.push_back(device);
   }
   return devices;
 }

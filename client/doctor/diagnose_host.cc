@@ -21,7 +21,8 @@ void DiagnoseBuild(const v1::HostFacts& facts, Findings* findings) {
                    facts.cpu_model().empty() ? "" : ", ", facts.cpu_model());
   findings->Ok("system", system);
   if (trainer.empty()) return;
-  if (absl::StrContains(trainer, facts.version())) return findings->Ok("build", trainer);
+  const std::string same = absl::StrCat("tandem-trainer ", facts.version(), " ");
+  if (absl::StartsWith(trainer, same)) return findings->Ok("build", trainer);
   findings->Problem(
       "build",
       absl::StrCat("Tandem is ", facts.version(), ", and tandem-trainer beside it ", trainer),

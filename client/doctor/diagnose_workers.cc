@@ -154,14 +154,13 @@ void DiagnoseSharedDevices(const Hosts& hosts, Findings* findings) {
     for (const std::string& slot : host.facts().slots()) {
       const v1::DeviceFacts* device = DeviceOf(host.facts(), slot);
       if (device == nullptr || device->uuid().empty()) continue;
-      offered[absl::StrCat(slot, " of ", host.facts().host(), ", ", device->uuid())].insert(
-          host.worker());
+      offered[device->uuid()].insert(absl::StrCat(host.worker(), " (", slot, ")"));
     }
   }
   for (const auto& [device, workers] : offered) {
     if (workers.size() < 2) continue;
     findings->Problem("slots",
-                      absl::StrCat(device, ", is offered by ", absl::StrJoin(workers, " and ")),
+                      absl::StrCat(device, " is offered by ", absl::StrJoin(workers, " and ")),
                       "stop one of them, or give each its own devices by --slots");
   }
 }

@@ -132,11 +132,13 @@ TEST(DiagnoseWorkersTest, OneDeviceOfferedTwice_IsAProblem) {
   const auto complaints = Spoiled([](v1::ListHostsResponse& response) {
     FactsOfB(response) = response.hosts(0).facts();
     FactsOfB(response).clear_slots();
-    FactsOfB(response).add_slots("cuda:1");
+    // Where other devices are hidden from it, the same one has another number.
+    FactsOfB(response).add_slots("cuda:0");
+    FactsOfB(response).mutable_probe()->mutable_devices(0)->set_uuid("gpu-1-GPU-1");
   });
   EXPECT_THAT(complaints,
               ::testing::Contains(::testing::StartsWith(
-                  "PROBLEM slots: cuda:1 of gpu-1, gpu-1-GPU-1, is offered by a and b")));
+                  "PROBLEM slots: gpu-1-GPU-1 is offered by a (cuda:1) and b (cuda:0)")));
 }
 
 TEST(DiagnoseWorkersTest, TwoWorkersOnOneHost_AreANote) {

@@ -48,7 +48,8 @@ absl::StatusOr<uint32_t> RanksOnEachNode(const std::string& text, const Surround
   }
   if (text == "gpu") {
     return Refused(
-        "--nproc-per-node gpu: slots are cores here; tandem run --local auto -- PROGRAM takes the "
+        "--nproc-per-node gpu: slots are cores here; tandem run --local cuda:all -- PROGRAM takes "
+        "the "
         "devices of this machine");
   }
   return std::clamp(*around.cores, 1u, kMost);

@@ -68,8 +68,6 @@ const char* VendorOf(const std::filesystem::path& device) {
   switch (NumberIn(device / "vendor")) {
     case 0x10de:
       return "NVIDIA";
-    case 0x1002:
-      return "AMD";
     default:
       return nullptr;
   }

@@ -12,7 +12,7 @@ namespace tandem::host {
 // What `trainer --probe` says, or why it says nothing: its own crash, hang or nonsense is a fact too.
 void AddDevices(const std::string& trainer, absl::Duration patience, v1::HostFacts* facts);
 
-// The graphics processors on the bus of which Tandem knows the vendor, by the kernel's list of devices
+// The graphics processors on the bus of which Tandem could use some, by the kernel's list of devices
 // (/sys/bus/pci/devices).
 std::vector<v1::BusDevice> AcceleratorsIn(const std::string& list);
 

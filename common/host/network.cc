@@ -59,8 +59,10 @@ absl::Status ConnectToSelf(const std::string& address) {
   sockaddr_storage bound = {};
   socklen_t size = sizeof(bound);
   getsockname(listener.get(), reinterpret_cast<sockaddr*>(&bound), &size);
-  // The kernel of the same host answers at once, also before anybody accepts.
+  // The kernel of the same host answers at once, also before anybody accepts; a firewall may keep it from it.
   const FileDescriptor caller(socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  constexpr timeval kPatience = {.tv_sec = 3, .tv_usec = 0};
+  setsockopt(caller.get(), SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof(kPatience));
   if (connect(caller.get(), reinterpret_cast<sockaddr*>(&bound), size) != 0) {
     return Failed("connect to", address);
   }

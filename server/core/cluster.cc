@@ -65,6 +65,23 @@ const Worker* Cluster::Find(const WorkerName& name) const {
   return it == workers_.end() ? nullptr : &it->second;
 }
 
+absl::Status Cluster::CheckDevices(const v1::Register& registration) const {
+  std::set<std::string> wanted;
+  for (const v1::DeviceFacts& device : registration.devices()) wanted.insert(device.uuid());
+  wanted.erase("");
+  for (const auto& [name, worker] : workers_) {
+    if (!worker.connection || name.value() == registration.name()) continue;
+    for (const Worker::Slot& slot : worker.slots) {
+      if (!wanted.contains(slot.device.uuid())) continue;
+      return absl::AlreadyExistsError(
+          absl::StrCat("worker '", registration.name(), "' cannot register: worker '", name.value(),
+                       "' offers the same device, ", slot.device.uuid(), ", as ", slot.name,
+                       "; stop one of them, or give each its own by --slots"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 void Cluster::Connect(const v1::Register& registration, ConnectionId connection, Moment now) {
   Worker worker{.name = WorkerName(registration.name()),
                 .incarnation = Incarnation(registration.incarnation()),
@@ -194,6 +211,15 @@ std::vector<WorkerSlots> Cluster::Slots() const {
     }
   }
   return all;
+}
+
+std::map<std::string, uint32_t> Cluster::SlotsAway() const {
+  std::map<std::string, uint32_t> kinds;
+  for (const auto& [name, worker] : workers_) {
+    if (worker.connection && !IsDraining(name)) continue;
+    for (const Worker::Slot& slot : worker.slots) ++kinds[std::string(KindOfSlot(slot.name))];
+  }
+  return kinds;
 }
 
 v1::Worker Cluster::ViewOf(const WorkerName& name) const {

@@ -69,6 +69,8 @@ class Cluster {
   const Worker* Find(const WorkerName& name) const;
   const std::map<WorkerName, Worker>& workers() const { return workers_; }
 
+  //   AlreadyExists  another connected worker offers one of its devices, perhaps under another number.
+  absl::Status CheckDevices(const v1::Register& registration) const;
   // Takes in a worker that CheckRegistration accepts, with what it still runs. Replaces what was known of it.
   void Connect(const v1::Register& registration, ConnectionId connection, Moment now);
   // Its connection broke; it may come back.
@@ -102,6 +104,8 @@ class Cluster {
 
   // Of connected workers that are not being drained, each kind of slot apart.
   std::vector<WorkerSlots> Slots() const;
+  // How many slots of each kind the other workers have, which may be there again later.
+  std::map<std::string, uint32_t> SlotsAway() const;
 
   // As clients see it. It must be known.
   v1::Worker ViewOf(const WorkerName& name) const;

@@ -55,6 +55,28 @@ TEST_F(CoordinatorDevices, TooFewDevices_ItDoesNotChangeItsBitsByGoingToCpu) {
   EXPECT_EQ(job("j").waiting_reason(), "needs 2 cuda slots but all workers together have 1");
 }
 
+TEST_F(CoordinatorDevices, WorkerWithDevicesIsDrained_ItWaitsAndIsNotSentToTheCpuForGood) {
+  Connect("a", 4);
+  ConnectDevices("b", 1);
+  Apply(DrainRequested{WorkerName("b"), false});
+  Submit("j", 1);
+  EXPECT_EQ(job("j").waiting_reason(), "needs 1 cuda slot but no connected worker has any");
+  Apply(DrainRequested{WorkerName("b"), true});
+  EXPECT_THAT(SlotsOf("j"), ElementsAre("cuda:0"));
+}
+
+TEST_F(CoordinatorDevices, DeviceThatAnotherWorkerOffers_IsRefused) {
+  v1::Register first = Registration("a", 1, "first", "cuda");
+  v1::DeviceFacts& device = *first.add_devices();
+  device.set_kind("cuda");
+  device.set_uuid("GPU-1");
+  Connect(first);
+  v1::Register second = first;
+  second.set_name("b");
+  Connect(second);
+  EXPECT_EQ(All<CloseWorker>().at(0).status.code(), absl::StatusCode::kAlreadyExists);
+}
+
 TEST_F(CoordinatorDevices, KindIsNamed_ItIsNowhereElse) {
   Connect("a", 2);
   ConnectDevices("b", 2);

@@ -45,7 +45,8 @@ Holding Coordinator::HoldingOf(const Run& run) const {
 }
 
 void Coordinator::PlaceJobs() {
-  SchedulerState state{.workers = cluster_.Slots(), .queue = {}, .running = {}};
+  SchedulerState state{
+      .workers = cluster_.Slots(), .queue = {}, .running = {}, .away = cluster_.SlotsAway()};
   for (const uint64_t sequence : queue_) state.queue.push_back(jobs_.at(sequence).demand());
   for (const auto& [id, run] : runs_) state.running.push_back(HoldingOf(run));
   const Schedule schedule = ScheduleJobs(std::move(state), options_.scheduler, now_.steady);

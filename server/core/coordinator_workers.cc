@@ -47,6 +47,7 @@ void Coordinator::On(const WorkerConnected& event) {
 
 absl::Status Coordinator::CheckConnect(const v1::Register& registration) const {
   if (absl::Status status = CheckRegistration(registration); !status.ok()) return status;
+  if (absl::Status status = cluster_.CheckDevices(registration); !status.ok()) return status;
   const Worker* worker = cluster_.Find(WorkerName(registration.name()));
   if (worker == nullptr || !worker->connection ||
       worker->incarnation == Incarnation(registration.incarnation())) {

@@ -24,7 +24,7 @@ std::string Best(const SlotsOfKinds& kinds) {
 
 std::map<std::string, SchedulerState> ByKind(SchedulerState state) {
   std::map<std::string, SchedulerState> parts;
-  SlotsOfKinds all, for_commands;
+  SlotsOfKinds all = std::move(state.away), for_commands;
   for (WorkerSlots& worker : state.workers) {
     all[worker.device] += worker.total;
     if (worker.allows_commands) for_commands[worker.device] += worker.total;

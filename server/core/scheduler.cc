@@ -17,8 +17,9 @@
 namespace tandem::core {
 namespace {
 
-// One call of ScheduleJobs, for one kind of device. The queue is gone through in order, one priority after the other. Each job is granted what
-// it needs at least; what is then left of a priority's share goes, in the same order, to those who would like more.
+// One call of ScheduleJobs, for one kind of device. The queue is gone through in order, one priority after the other. Each
+// job is granted what it needs at least; what is then left of a priority's share goes, in the same order, to those who
+// would like more.
 class Scheduling {
  public:
   // `state` outlives it, and is left without its workers.

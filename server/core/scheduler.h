@@ -104,10 +104,12 @@ struct SchedulerState {
   // In any order.
   std::vector<Demand> queue;
   std::vector<Holding> running;
+  // How many slots of each kind there are besides, on which nothing can be started now.
+  std::map<std::string, uint32_t> away = {};
 };
 
-// Who starts now, who has to make room, and why the others wait, for each kind of device apart (device_kinds.h). Where only some workers allow commands, a job with
-// one has room made there, and keeps nobody from the other workers.
+// Who starts now, who has to make room, and why the others wait, for each kind of device apart (device_kinds.h). Where
+// only some workers allow commands, a job with one has room made there, and keeps nobody from the other workers.
 Schedule ScheduleJobs(SchedulerState state, const SchedulerPolicy& policy, absl::Duration now);
 
 }  // namespace tandem::core

@@ -2,10 +2,13 @@
 
 #include <SQLiteCpp/Exception.h>
 #include <SQLiteCpp/Transaction.h>
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <limits>
 #include <system_error>
@@ -13,6 +16,7 @@
 
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
+#include "common/file_descriptor.h"
 #include "server/store/journal_schema.h"
 
 namespace tandem::store {
@@ -57,6 +61,13 @@ absl::StatusOr<v1::JobRecord> ParseRecord(const SQLite::Column& id, const SQLite
       absl::StrCat("journal: the record of job ", id.getString(), " cannot be read"));
 }
 
+// It has what ranks find each other by, and that lets anybody in. SQLite gives its other files the same mode.
+absl::Status KeepToUs(const std::string& path) {
+  const FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  if (file.valid() && fchmod(file.get(), S_IRUSR | S_IWUSR) == 0) return absl::OkStatus();
+  return absl::InternalError(absl::StrCat("cannot open ", path, ": ", std::strerror(errno)));
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<SqliteJournal>> SqliteJournal::Open(const std::string& path) try {
@@ -67,6 +78,7 @@ absl::StatusOr<std::unique_ptr<SqliteJournal>> SqliteJournal::Open(const std::st
   if (!missing && size > 0 && size < kSmallestPage) {
     return Damaged(path, absl::StrCat("it is cut off after ", size, " bytes"));
   }
+  if (absl::Status status = KeepToUs(path); !status.ok()) return status;
   SQLite::Database database(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, kBusyTimeoutMs);
   if (absl::Status status = PrepareSchema(path, database); !status.ok()) return status;
   const std::optional<FileIdentity> identity = IdentityOf(path);

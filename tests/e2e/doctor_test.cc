@@ -2,6 +2,8 @@
 #include <google/protobuf/util/json_util.h>
 #include <signal.h>
 
+#include <algorithm>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tandem/v1/doctor.pb.h"
@@ -61,10 +63,11 @@ TEST_F(DoctorTest, ThisHost_IsExaminedWithItsSums) {
   ASSERT_GE(report.self_tests_size(), 1);
   EXPECT_EQ(report.self_tests(0).cases_size(), 5);
   EXPECT_EQ(report.self_tests(0).problem(), "");
-  for (const v1::HostFinding& finding : report.findings()) {
-    EXPECT_NE(finding.severity(), v1::SEVERITY_PROBLEM) << finding.ShortDebugString();
-  }
-  EXPECT_EQ(result.exit_code, 0);
+  // Whatever else runs on this host may be a problem.
+  const bool is_fit = std::none_of(
+      report.findings().begin(), report.findings().end(),
+      [](const v1::HostFinding& finding) { return finding.severity() == v1::SEVERITY_PROBLEM; });
+  EXPECT_EQ(result.exit_code, is_fit ? 0 : 1) << result.out;
 }
 
 TEST_F(DoctorTest, TwoWorkers_AreShownWithWhatTheyHave) {

@@ -111,8 +111,9 @@ class Exchanges {
 
 absl::StatusOr<std::unique_ptr<device::Device>> Open(const std::string& kind) {
   if (kind == "cpu") {
-    return std::make_unique<device::HostDevice>(
-        device::HostDevice::Options{.collectives = STAND_IN_NCCL});
+    device::HostDevice::Options options;
+    options.collectives = STAND_IN_NCCL;
+    return std::make_unique<device::HostDevice>(options);
   }
   const auto library = device::LoadDeviceLibrary(kind);
   if (!library.ok()) return library.status();

@@ -32,8 +32,13 @@ Agent::Agent(EventLoop* loop, const Clock* clock, AgentOptions options)
       options_(std::move(options)),
       link_(loop, options_.coordinator, options_.backoff, this),
       advertise_address_(options_.advertise_address),
-      host_watch_(loop, options_.host_watch),
+      host_watch_(loop, WhileIdle(options_.host_watch)),
       memory_(kRememberedJobs) {}
+
+HostWatch::Options Agent::WhileIdle(HostWatch::Options options) const {
+  options.is_busy = [this] { return !running_.empty(); };
+  return options;
+}
 
 void Agent::Start() {
   WatchForAbsence();
@@ -90,7 +95,6 @@ v1::Heartbeat Agent::MakeHeartbeat() {
   for (const auto& [key, rank] : running_) {
     *heartbeat.add_ranks() = rank->Position();
   }
-  host_watch_.SetBusy(!running_.empty());
   if (auto facts = host_watch_.TakeNews()) {
     *heartbeat.mutable_host_facts() = *std::move(facts);
     v1::HostFacts& news = *heartbeat.mutable_host_facts();

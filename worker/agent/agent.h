@@ -63,6 +63,9 @@ class Agent : private CoordinatorLink::Owner {
   const absl::Status& outcome() const { return outcome_; }
 
  private:
+  // Nobody looks while a rank runs.
+  HostWatch::Options WhileIdle(HostWatch::Options options) const;
+
   absl::StatusOr<v1::Register> MakeRegister() override;
   v1::Heartbeat MakeHeartbeat() override;
   void OnConnected(const v1::Registered& registered) override;

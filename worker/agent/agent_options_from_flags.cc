@@ -115,11 +115,9 @@ absl::StatusOr<AgentOptions> MakeAgentOptions(const Flags& flags) {
   options.ranks.logs = {.directory = *std::move(log_directory),
                         .cap_bytes_per_file = flags.log_cap_bytes};
   options.ranks.kill_grace = flags.kill_grace;
-  // It offers none; but there is no tandem-worker without slots.
-  options.host_watch.look = {
-      .path = ThisProgram(),
-      .arguments = {"--host-facts", "--slots", "cpu:1", "--trainer", options.ranks.trainer_path,
-                    "--log-dir", options.ranks.logs.directory}};
+  options.host_watch.look = {.path = ThisProgram(),
+                             .arguments = {"--host-facts", "--trainer", options.ranks.trainer_path,
+                                           "--log-dir", options.ranks.logs.directory}};
   return options;
 }
 

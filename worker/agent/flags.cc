@@ -39,11 +39,11 @@ void AddSlots(CLI::App* app, std::vector<SlotRequest>* slots) {
            }
          },
          "Devices to offer, one rank each: cuda:0,1 or cuda:all, or another KIND; cpu:N is N slots "
-         "on the CPU; auto is every device that works, else the CPU, a slot for two cores. May be "
-         "given more than once.")
+         "on the CPU; auto is every device that works, else the CPU, a slot for two cores, unless "
+         "the "
+         "devices cannot be asked for. Required; may be given more than once.")
       ->type_name("SLOTS")
-      ->allow_extra_args(false)
-      ->required();
+      ->allow_extra_args(false);
 }
 
 void Declare(CLI::App* app, Flags* flags) {
@@ -90,6 +90,9 @@ absl::Status CheckCoordinator(const std::string& text) {
 }
 
 absl::Status Check(const Flags& flags) {
+  if (flags.slots.empty() && !flags.host_facts) {
+    return absl::InvalidArgumentError("--slots is required");
+  }
   if (!flags.advertise_address.empty() && !IsNumericAddress(flags.advertise_address)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--advertise-address: '", flags.advertise_address, "' is not an IPv4 or IPv6 address"));

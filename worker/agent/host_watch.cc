@@ -28,13 +28,13 @@ void HostWatch::Start(const std::string& advertise_address) {
   if (options_.look.path.empty() || timer_.active()) return;
   options_.look.arguments.push_back("--advertise-address");
   options_.look.arguments.push_back(advertise_address);
-  Look();
+  timer_ = loop_.After(options_.first_after, [this] { Look(); });
 }
 
 void HostWatch::Look() {
   timer_ = loop_.After(options_.interval, [this] { Look(); });
   if (looker_ != nullptr) return looker_->Terminate(absl::ZeroDuration());
-  if (busy_) return;
+  if (options_.is_busy()) return;
   const FileDescriptor nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
   printed_.Reset(memfd_create("host-facts", MFD_CLOEXEC));
   Command look = options_.look;

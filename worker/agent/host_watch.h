@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,16 +20,19 @@ class HostWatch {
   struct Options {
     // Prints v1::HostFacts as JSON, and nothing else. Without a path nobody looks.
     Command look = {};
+    // Until the first look: jobs that wait for this worker begin meanwhile.
+    absl::Duration first_after = absl::Seconds(5);
     // Between two looks. One that has not ended by then is given up.
     absl::Duration interval = absl::Minutes(10);
+    // No look begins while a rank runs: it would wake up devices that are in use.
+    std::function<bool()> is_busy = [] { return false; };
   };
 
   HostWatch(EventLoop* loop, Options options);
 
-  // Looks, and again after each interval. Later calls change nothing. `advertise_address`: as --advertise-address.
+  // Looks after a while, and again after each interval. Later calls change nothing. `advertise_address`: as
+  // --advertise-address.
   void Start(const std::string& advertise_address);
-  // While a rank runs, no look begins: it would wake up devices that are in use.
-  void SetBusy(bool busy) { busy_ = busy; }
   // Whoever takes the facts next has not heard of them yet.
   void Renew() { taken_ = false; }
   // What was seen last, unless it has been taken already.
@@ -40,7 +44,6 @@ class HostWatch {
 
   EventLoop& loop_;
   Options options_;
-  bool busy_ = false;
   // The file that the program prints into; it has no name.
   FileDescriptor printed_;
   std::unique_ptr<ChildProcess> looker_;

@@ -11,7 +11,10 @@ namespace {
 class HostWatchTest : public ::testing::Test {
  protected:
   HostWatch::Options Script(const std::string& script) {
-    return {.look = {.path = "/bin/sh", .arguments = {"-c", script, "sh"}}};
+    HostWatch::Options options;
+    options.look = {.path = "/bin/sh", .arguments = {"-c", script, "sh"}};
+    options.first_after = absl::ZeroDuration();
+    return options;
   }
   // Runs the loop, once, until there are news; nothing if there are none for long.
   std::optional<v1::HostFacts> Await(HostWatch* watch) {
@@ -67,16 +70,13 @@ TEST_F(HostWatchTest, NoProgram_NobodyLooks) {
 }
 
 TEST_F(HostWatchTest, BusyHost_IsNotLookedAtUntilItIsFree) {
+  bool is_free = false;
   HostWatch::Options options = Script("echo '{}'");
   options.interval = absl::Milliseconds(300);
+  options.is_busy = [&] { return !is_free; };
   HostWatch watch(loop_.get(), options);
-  watch.SetBusy(true);
   watch.Start("10.0.0.3");
-  bool is_free = false;
-  const auto free = loop_->After(absl::Milliseconds(700), [&] {
-    is_free = true;
-    watch.SetBusy(false);
-  });
+  const auto free = loop_->After(absl::Milliseconds(700), [&] { is_free = true; });
   EXPECT_TRUE(Await(&watch).has_value());
   EXPECT_TRUE(is_free);
 }

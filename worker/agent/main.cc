@@ -1,6 +1,6 @@
 // tandem-worker: offers the slots of this host to a coordinator and runs trainers on them.
 //
-// Exit codes: 0 stopped by SIGTERM or SIGINT; 1 refused by the coordinator, or it has been gone for
+// Exit codes: 0 stopped by SIGTERM or SIGINT (which end it as such while it looks for devices); 1 refused by the coordinator, or it has been gone for
 // too long; 2 bad flags, no trainer, no log folder, or a device that does not work.
 
 #include <google/protobuf/util/json_util.h>

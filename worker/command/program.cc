@@ -13,10 +13,10 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "common/spawn.h"
 #include "worker/command/environment.h"
 #include "worker/command/error_file.h"
 #include "worker/command/find_program.h"
-#include "common/spawn.h"
 
 namespace tandem::command {
 namespace {

@@ -9,8 +9,8 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/file_descriptor.h"
-#include "worker/process/event_loop.h"
 #include "common/spawn.h"
+#include "worker/process/event_loop.h"
 
 namespace tandem {
 
