@@ -210,9 +210,12 @@ void Simulation::CheckProcesses() {
 // The first of the queue does not wait for slots that are free; who waits knows why.
 void Simulation::CheckQueue() {
   std::map<std::string, uint32_t> free;
+  // Also of a worker that is away: a job without a kind waits for it.
+  bool has_devices = false;
   for (const v1::Worker& worker : coordinator_->Workers()) {
     const bool usable = worker.state() == v1::WORKER_STATE_CONNECTED && !worker.draining();
     for (const v1::SlotStatus& slot : worker.slots()) {
+      has_devices |= KindOfSlot(slot.name()) == "cuda";
       if (usable) free[std::string(KindOfSlot(slot.name()))] += slot.job_id().empty();
     }
   }
@@ -221,7 +224,7 @@ void Simulation::CheckQueue() {
     Expect(!waits || !job->waiting_reason().empty(), job->id() + " does not know why it waits");
   }
   if (Now() < disk_full_until_) return;
-  for (const auto& [kind, slots] : free) CheckFirstInLine(kind, slots, free.contains("cuda"));
+  for (const auto& [kind, slots] : free) CheckFirstInLine(kind, slots, has_devices);
 }
 
 void Simulation::CheckFirstInLine(const std::string& kind, uint32_t free, bool has_devices) {
