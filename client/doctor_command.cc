@@ -69,8 +69,7 @@ absl::StatusOr<ExitCode> Doctor(Context* context, const DoctorOptions& options) 
 
 void AddDoctorCommand(CLI::App* app, Context* context) {
   auto options = std::make_shared<DoctorOptions>();
-  CLI::App* command = app->add_subcommand(
-      "doctor", "Whether this host, and with --coordinator its workers too, are fit to train");
+  CLI::App* command = app->add_subcommand("doctor", "Say whether this host, or workers, can train");
   command->add_flag("--json", options->json, "As -o json");
   command->add_flag("--no-self-test", options->no_self_test,
                     "Leave out the two ranks that add up gradients and compare the bits");

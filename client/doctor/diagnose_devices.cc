@@ -53,7 +53,7 @@ void DiagnoseProbe(const v1::HostFacts& facts, Findings* findings) {
   }
   if (!facts.probe_problem().empty()) {
     return findings->Problem(
-        "devices", absl::StrCat("they cannot be asked for: ", facts.probe_problem()),
+        "devices", facts.probe_problem(),
         "run `tandem-trainer --probe` by hand, and look into dmesg for what the driver says; CPU "
         "slots need none of it");
   }

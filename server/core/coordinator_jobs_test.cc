@@ -232,7 +232,7 @@ TEST_F(CoordinatorJobs, Restore_JobsInEveryState_GoOnWhereTheyCan) {
     EXPECT_FALSE(job(id).has_cause()) << id;
   }
   EXPECT_THAT(All<AttemptFailed>(), IsEmpty());
-  EXPECT_EQ(job("queued-3").waiting_reason(), "needs 1 slot but no worker is connected");
+  EXPECT_EQ(job("queued-3").waiting_reason(), "needs 1 cpu slot but no connected worker has any");
   EXPECT_EQ(core().Workers().at(0).state(), v1::WORKER_STATE_DISCONNECTED);
 }
 

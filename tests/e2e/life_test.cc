@@ -112,7 +112,7 @@ TEST_F(LifeTest, TooFewSlots_WaitsAndSaysWhy_StartsWhenTheyCome) {
   const std::string id = cluster_.Submit(DigitsSpec());
   const v1::Job waiting = cluster_.GetJob(id);
   EXPECT_EQ(waiting.state(), v1::JOB_STATE_QUEUED);
-  EXPECT_THAT(waiting.waiting_reason(), HasSubstr("2 slots"));
+  EXPECT_THAT(waiting.waiting_reason(), HasSubstr("2 cpu slots"));
   cluster_.StartWorker(1);
   EXPECT_EQ(cluster_.WaitUntilEnded(id).state(), v1::JOB_STATE_SUCCEEDED);
 }
