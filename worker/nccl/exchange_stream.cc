@@ -46,16 +46,12 @@ absl::Status ExchangeStream::Await(StreamExchange& exchange) {
 }
 
 absl::Status ExchangeStream::AwaitEvent(const StreamExchange& exchange) {
-  Patience patience(timeout_);
-  while (true) {
-    const absl::StatusOr<bool> over = IsOver(exchange);
-    if (!over.ok()) return over.status();
-    if (*over) return absl::OkStatus();
-    if (patience.Pause()) continue;
-    return absl::DeadlineExceededError(
-        absl::StrCat("a peer was silent for ", absl::FormatDuration(timeout_),
-                     ", or is in an exchange of another size; see the logs of the others"));
-  }
+  const absl::StatusOr<bool> over = Patience(timeout_).Until([&] { return IsOver(exchange); });
+  if (!over.ok()) return over.status();
+  if (*over) return absl::OkStatus();
+  return absl::DeadlineExceededError(
+      absl::StrCat("a peer was silent for ", absl::FormatDuration(timeout_),
+                   ", or is in an exchange of another size; see the logs of the others"));
 }
 
 absl::StatusOr<bool> ExchangeStream::IsOver(const StreamExchange& exchange) {
@@ -114,16 +110,11 @@ absl::Status ExchangeStream::End(absl::Status cause) {
 absl::Status ExchangeStream::Idle(device::Stream& stream, absl::Duration timeout) {
   const absl::StatusOr<std::unique_ptr<device::Event>> event = device_.Record(stream);
   if (!event.ok()) return event.status();
-  Patience patience(timeout);
-  while (true) {
-    const absl::StatusOr<bool> reached = (*event)->Reached();
-    if (!reached.ok()) return reached.status();
-    if (*reached) return absl::OkStatus();
-    if (!patience.Pause()) {
-      return absl::DeadlineExceededError(
-          absl::StrCat("the device did not end its work within ", absl::FormatDuration(timeout)));
-    }
-  }
+  const absl::StatusOr<bool> over = Patience(timeout).Until([&] { return (*event)->Reached(); });
+  if (!over.ok()) return over.status();
+  if (*over) return absl::OkStatus();
+  return absl::DeadlineExceededError(
+      absl::StrCat("the device did not end its work within ", absl::FormatDuration(timeout)));
 }
 
 }  // namespace tandem::nccl

@@ -40,16 +40,13 @@ absl::Status NcclCommunicator::Connect(const ddp::Membership& self, const NcclUn
                                    static_cast<int>(self.rank.value()), &config);
     if (absl::Status status = After(result); !status.ok()) return Named(status, self);
   }
-  while (true) {
-    const absl::StatusOr<bool> connected = Ready();
-    if (!connected.ok()) return Named(connected.status(), self);
-    if (*connected) return absl::OkStatus();
-    if (patience.Pause()) continue;
-    return Named(End(absl::DeadlineExceededError(
-                     absl::StrCat("a rank did not come within ", absl::FormatDuration(timeout),
-                                  ", or cannot be reached from here; see the logs of the others"))),
-                 self);
-  }
+  const absl::StatusOr<bool> connected = patience.Until([this] { return Ready(); });
+  if (!connected.ok()) return Named(connected.status(), self);
+  if (*connected) return absl::OkStatus();
+  return Named(End(absl::DeadlineExceededError(
+                   absl::StrCat("a rank did not come within ", absl::FormatDuration(timeout),
+                                ", or cannot be reached from here; see the logs of the others"))),
+               self);
 }
 
 absl::StatusOr<bool> NcclCommunicator::Ready() {
@@ -72,11 +69,9 @@ void NcclCommunicator::Finish(absl::Duration timeout) {
   Patience patience(timeout);
   if (!Launch([](const NcclApi& api, NcclComm* comm) { return api.comm_finalize(comm); }).ok())
     return;
-  while (true) {
-    const absl::StatusOr<bool> over = Ready();
-    if (!over.ok()) return;
-    if (*over) break;
-    if (patience.Pause()) continue;
+  const absl::StatusOr<bool> over = patience.Until([this] { return Ready(); });
+  if (!over.ok()) return;
+  if (!*over) {
     End(absl::DeadlineExceededError("a peer did not take leave")).IgnoreError();
     return;
   }

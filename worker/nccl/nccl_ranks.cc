@@ -75,11 +75,9 @@ RankProcesses::~RankProcesses() {
 }
 
 int RankProcesses::Await(uint32_t rank, absl::Duration patience) {
-  Patience pauses(patience);
   int status = 0;
-  while (waitpid(pids_[rank], &status, WNOHANG) == 0) {
-    if (!pauses.Pause()) return -1;
-  }
+  const auto has_ended = [&] { return waitpid(pids_[rank], &status, WNOHANG) != 0; };
+  if (!*Patience(patience).Until(has_ended)) return -1;
   pids_[rank] = 0;
   return status;
 }
