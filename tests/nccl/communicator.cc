@@ -1,5 +1,6 @@
 #include "tests/nccl/communicator.h"
 
+#include <chrono>
 #include <string>
 #include <utility>
 
@@ -9,6 +10,11 @@
 namespace tandem::stand_in {
 
 using nccl::NcclResult;
+
+// About what NCCL takes, so that a caller who does not ask again is found out.
+constexpr std::chrono::microseconds kLaunchTime{50};
+
+std::atomic<uint64_t> launches = 0;
 
 Communicator::Communicator(const nccl::NcclUniqueId& id, Party self, Faults faults)
     : faults_(faults) {
@@ -72,6 +78,7 @@ NcclResult Communicator::PutIntoStream(nccl::NcclApi::Stream stream, Work work) 
     std::shared_ptr<Communicator> communicator;
     Work work;
   };
+  std::this_thread::sleep_for(kLaunchTime);
   {
     const std::lock_guard lock(mutex_);
     ++in_streams_;
@@ -81,6 +88,7 @@ NcclResult Communicator::PutIntoStream(nccl::NcclApi::Stream stream, Work work) 
     task->communicator->RunInStream(task->work);
   };
   stream->run(stream, run, new Task{shared_from_this(), std::move(work)});
+  ++launches;
   return NcclResult::kSuccess;
 }
 

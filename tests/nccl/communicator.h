@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -16,6 +17,9 @@
 #include "worker/nccl/nccl_api.h"
 
 namespace tandem::stand_in {
+
+// What this process has put into streams, by all its communicators.
+extern std::atomic<uint64_t> launches;
 
 // What one collective, or one group, does with the connections: runs in the stream.
 using Work = std::function<nccl::NcclResult(Mesh&, uint64_t number, const Interrupt&)>;

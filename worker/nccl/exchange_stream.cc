@@ -29,7 +29,7 @@ absl::Status ExchangeStream::Start(StreamExchange& exchange) {
     if (!status.ok()) return status;
   }
   queue_.push_back(&exchange);
-  return Advance();
+  return MoveOn();
 }
 
 absl::Status ExchangeStream::BeginAfter(device::Stream& other, StreamExchange& exchange) {
@@ -76,6 +76,16 @@ absl::Status ExchangeStream::Advance() {
     next.over = *std::move(over);
     queue_.pop_front();
   }
+}
+
+// Without this pause, of a header and its values that are started together the values would be left in
+// the queue, and half of all exchanges would begin only when somebody waits.
+absl::Status ExchangeStream::MoveOn() {
+  const auto all_launched = [this]() -> absl::StatusOr<bool> {
+    if (absl::Status status = Advance(); !status.ok()) return status;
+    return queue_.empty();
+  };
+  return Patience(kLaunching).Until(all_launched).status();
 }
 
 absl::Status ExchangeStream::Launch(StreamExchange& exchange) {

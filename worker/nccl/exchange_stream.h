@@ -29,10 +29,13 @@ struct StreamExchange {
 };
 
 // The stream in which a communicator's exchanges take place, in the order in which they were started.
-// While NCCL is still busy launching one, those behind it wait in a queue, which every call moves on:
-// so Start never waits for a peer. One thread at a time.
+// NCCL launches them one by one, in a thread of its own; those behind wait in a queue, which every call
+// moves on. That takes microseconds and no peer, except for the first of a kind, which connects. One
+// thread at a time.
 class ExchangeStream {
  public:
+  // How long Start may wait for launches.
+  static constexpr absl::Duration kLaunching = absl::Microseconds(500);
   // How long what has been ended may take to let go of buffers; then it is given up.
   static constexpr absl::Duration kLettingGo = absl::Seconds(10);
 
@@ -47,7 +50,8 @@ class ExchangeStream {
         timeout_(timeout) {}
 
   // The exchange begins after what is in the compute stream now, if it uses the device's own buffers,
-  // and after what was copied in. It stays where it is until Await or End has returned.
+  // and after what was copied in. It stays where it is until Await or End has returned. On return it is
+  // launched, with all before it, unless NCCL takes longer than kLaunching: never waits for a peer.
   absl::Status Start(StreamExchange& exchange);
   // Until it is over, and outputs are where the caller wants them. Errors as Transport: afterwards
   // everything has ended.
@@ -58,7 +62,8 @@ class ExchangeStream {
  private:
   absl::Status AwaitEvent(const StreamExchange& exchange);
   absl::StatusOr<bool> IsOver(const StreamExchange& exchange);
-  absl::Status Advance();
+  absl::Status Advance();  // as far as it goes without waiting
+  absl::Status MoveOn();   // until the queue is empty, for a moment
   absl::Status Launch(StreamExchange& exchange);
   absl::Status BeginAfter(device::Stream& other, StreamExchange& exchange);
   absl::Status CopyOut(const StreamExchange& exchange);

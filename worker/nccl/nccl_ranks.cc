@@ -1,5 +1,6 @@
 #include "worker/nccl/nccl_ranks.h"
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,6 +26,11 @@ std::unique_ptr<NcclLibrary> LoadStandIn() {
   auto library = NcclLibrary::Load(TANDEM_STAND_IN_NCCL);
   EXPECT_TRUE(library.ok()) << library.status();
   return *std::move(library);
+}
+
+uint64_t StandInLaunches() {
+  void* stand_in = dlopen(TANDEM_STAND_IN_NCCL, RTLD_NOW);  // the one that is loaded
+  return reinterpret_cast<uint64_t (*)()>(dlsym(stand_in, "standInLaunches"))();
 }
 
 ddp::Membership RankOf(uint32_t rank, uint32_t world_size) {

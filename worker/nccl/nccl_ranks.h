@@ -22,6 +22,9 @@ namespace tandem::nccl {
 
 std::unique_ptr<NcclLibrary> LoadStandIn();
 
+// How many exchanges the stand-in has put into this process's streams.
+uint64_t StandInLaunches();
+
 ddp::Membership RankOf(uint32_t rank, uint32_t world_size);
 
 struct NcclRank {
