@@ -10,8 +10,11 @@
 //
 // TANDEM_STAND_IN_NCCL_FAULT makes it fail: "mint": no id can be had. "RANK:N": on that rank the Nth
 // exchange of each communicator fails asynchronously. "leave": no communicator is ever finalized.
+// "abort": no abort ever returns, or ends anything.
 //
 // standInLaunches() tells how many exchanges this process has put into streams.
+
+#include <unistd.h>
 
 #include <cstdlib>
 #include <memory>
@@ -171,7 +174,10 @@ NcclResult ncclCommFinalize(NcclComm* comm) {
 
 NcclResult ncclCommDestroy(NcclComm* comm) { return Close(comm); }
 
-NcclResult ncclCommAbort(NcclComm* comm) { return Close(comm); }
+NcclResult ncclCommAbort(NcclComm* comm) {
+  while (Fault() == "abort") pause();
+  return Close(comm);
+}
 
 NcclResult ncclGroupStart() {
   ++group.depth;

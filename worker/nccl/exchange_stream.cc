@@ -46,11 +46,12 @@ absl::Status ExchangeStream::Await(StreamExchange& exchange) {
 }
 
 absl::Status ExchangeStream::AwaitEvent(const StreamExchange& exchange) {
-  const absl::StatusOr<bool> over = Patience(timeout_).Until([&] { return IsOver(exchange); });
+  const absl::StatusOr<bool> over =
+      Patience(timeouts_.exchange).Until([&] { return IsOver(exchange); });
   if (!over.ok()) return over.status();
   if (*over) return absl::OkStatus();
   return absl::DeadlineExceededError(
-      absl::StrCat("a peer was silent for ", absl::FormatDuration(timeout_),
+      absl::StrCat("a peer was silent for ", absl::FormatDuration(timeouts_.exchange),
                    ", or is in an exchange of another size; see the logs of the others"));
 }
 
@@ -105,16 +106,19 @@ absl::Status ExchangeStream::CopyOut(const StreamExchange& exchange) {
   for (const Staging::Buffer& output : exchange.outputs) {
     if (absl::Status status = output.CopyOut(); !status.ok()) return status;
   }
-  return Idle(staging_.stream(), timeout_);
+  return Idle(staging_.stream(), timeouts_.exchange);
 }
 
 absl::Status ExchangeStream::End(absl::Status cause) {
   absl::Status first = communicator_.End(std::move(cause));
   queue_.clear();
-  // A device that fails even at this has nothing under way any more.
-  Idle(*stream_, kLettingGo).IgnoreError();
-  Idle(staging_.stream(), kLettingGo).IgnoreError();
+  if (!hangs()) hangs_ = !LetsGo(*stream_) || !LetsGo(staging_.stream());
   return first;
+}
+
+// A device that fails even at this has nothing under way any more.
+bool ExchangeStream::LetsGo(device::Stream& stream) {
+  return !absl::IsDeadlineExceeded(Idle(stream, timeouts_.ending));
 }
 
 absl::Status ExchangeStream::Idle(device::Stream& stream, absl::Duration timeout) {

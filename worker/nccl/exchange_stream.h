@@ -36,18 +36,20 @@ class ExchangeStream {
  public:
   // How long Start may wait for launches.
   static constexpr absl::Duration kLaunching = absl::Microseconds(500);
-  // How long what has been ended may take to let go of buffers; then it is given up.
-  static constexpr absl::Duration kLettingGo = absl::Seconds(10);
+  struct Timeouts {
+    absl::Duration exchange;  // silence within one
+    absl::Duration ending;    // for the device to let go of what was ended; then it is given up
+  };
 
   ExchangeStream(device::Device& device ABSL_ATTRIBUTE_LIFETIME_BOUND,
                  NcclCommunicator& communicator ABSL_ATTRIBUTE_LIFETIME_BOUND,
                  Staging& staging ABSL_ATTRIBUTE_LIFETIME_BOUND,
-                 std::unique_ptr<device::Stream> stream, absl::Duration timeout)
+                 std::unique_ptr<device::Stream> stream, const Timeouts& timeouts)
       : device_(device),
         communicator_(communicator),
         staging_(staging),
         stream_(std::move(stream)),
-        timeout_(timeout) {}
+        timeouts_(timeouts) {}
 
   // The exchange begins after what is in the compute stream now, if it uses the device's own buffers,
   // and after what was copied in. It stays where it is until Await or End has returned. On return it is
@@ -56,8 +58,13 @@ class ExchangeStream {
   // Until it is over, and outputs are where the caller wants them. Errors as Transport: afterwards
   // everything has ended.
   absl::Status Await(StreamExchange& exchange);
-  // Ends the communicator; on return the device has let go of all buffers. Returns the cause of the end.
+  // Ends the communicator; on return the device has let go of all buffers, unless it hangs. Returns the
+  // cause of the end.
   absl::Status End(absl::Status cause);
+
+  // Whether NCCL or the device did not let go in time. They may go on for good: neither this, nor the
+  // staging, nor the communicator may then be used again, or be destroyed.
+  bool hangs() const { return hangs_ || communicator_.hangs(); }
 
  private:
   absl::Status AwaitEvent(const StreamExchange& exchange);
@@ -67,6 +74,8 @@ class ExchangeStream {
   absl::Status Launch(StreamExchange& exchange);
   absl::Status BeginAfter(device::Stream& other, StreamExchange& exchange);
   absl::Status CopyOut(const StreamExchange& exchange);
+  // Whether the stream ends what is in it.
+  bool LetsGo(device::Stream& stream);
   // Until the stream has done what is in it.
   absl::Status Idle(device::Stream& stream, absl::Duration timeout);
 
@@ -74,7 +83,8 @@ class ExchangeStream {
   NcclCommunicator& communicator_;
   Staging& staging_;
   const std::unique_ptr<device::Stream> stream_;
-  const absl::Duration timeout_;
+  const Timeouts timeouts_;
+  bool hangs_ = false;
   std::deque<StreamExchange*> queue_;  // those that are not yet whole in the stream
 };
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
 #include "worker/nccl/nccl_communicator.h"
 #include "worker/nccl/nccl_ranks.h"
 
@@ -136,7 +137,7 @@ TEST(NcclConnectTest, RankThatHasCheckedInDies_NamedCauseOnTheOthers) {
 TEST(NcclConnectTest, EndFromAnotherThreadWhileConnecting_CancelledAtOnce) {
   RankProcesses ranks(2, [](NcclRank& rank) {
     if (rank.self.rank == Rank(1)) return;
-    NcclCommunicator communicator(rank.library);
+    NcclCommunicator communicator(rank.library, absl::Minutes(5));
     NcclUniqueId id;
     rank.id.copy(id.bytes, sizeof(id.bytes));
     std::thread connecting([&] {
@@ -270,6 +271,35 @@ TEST(NcclAbortTest, ExchangeDroppedBeforeItBegan_WaitsUntilTheDeviceHasLetGo) {
     });
     transport->StartAllGather({memory->data(), 2}).reset();
     EXPECT_TRUE(computed);
+  });
+  EXPECT_EQ(ranks.Await(0), 0);
+}
+
+// The stream still holds the exchange, which goes on as soon as the peer does.
+TEST(NcclAbortTest, NcclHangsInTheAbort_CauseIsToldAndTheRankEnds) {
+  RankProcesses ranks(2, [](NcclRank& rank) {
+    setenv("TANDEM_STAND_IN_NCCL_FAULT", "abort", 1);
+    const auto transport = rank.Connect({.exchange_timeout = kShort, .ending_timeout = kShort});
+    if (rank.self.rank == Rank(1)) raise(SIGSTOP);
+    ExpectError(AllGather(*transport, 8), absl::StatusCode::kDeadlineExceeded,
+                "all-gather of 16 bytes, exchange 1: a peer was silent");
+    ExpectError(AllGather(*transport, 8), absl::StatusCode::kDeadlineExceeded, "exchange 2");
+  });
+  EXPECT_EQ(ranks.Await(0), 0);
+}
+
+TEST(NcclAbortTest, DeviceHangs_CauseIsToldAndTheTransportGoes) {
+  RankProcesses ranks(1, [](NcclRank& rank) {
+    auto transport = rank.Connect({.exchange_timeout = kShort, .ending_timeout = kShort});
+    const auto memory = *rank.device.Allocate(1);
+    absl::Notification go;
+    static_cast<device::HostQueue&>(rank.device.ComputeStream()).Put([&] {
+      go.WaitForNotification();
+    });
+    EXPECT_EQ(transport->AllGather({memory->data(), 1}).code(),
+              absl::StatusCode::kDeadlineExceeded);
+    transport.reset();
+    go.Notify();
   });
   EXPECT_EQ(ranks.Await(0), 0);
 }

@@ -18,12 +18,16 @@ struct NcclOptions {
   absl::Duration connect_timeout = absl::Seconds(60);
   // Silence within one exchange that counts as an error; also what a rank waits for a slower one.
   absl::Duration exchange_timeout = absl::Minutes(5);
+  // For each step of the end: for the others to take leave, for NCCL and for the device to let go.
+  absl::Duration ending_timeout = absl::Seconds(5);
 };
 
 // Connects all ranks of the attempt, each with the id that rank 0 minted (NcclLibrary::MintUniqueId).
 // Collective. `library` and `device` outlive the transport. Exchanges take main memory, or memory of
 // `device`, which is quicker; none outlives the transport. (A world of one connects with itself;
 // LocalTransport does without.)
+// Where NCCL or the device hangs in the end of an exchange, the cause is told all the same, after
+// `ending_timeout`: buffers are then the device's for good, and the process is to end.
 //   DeadlineExceeded    a rank did not connect within `connect_timeout`; or NCCL does not tell what is
 //                       wrong, such as a rank that died when it had been heard of.
 //   Unavailable         a rank is gone.
