@@ -21,7 +21,9 @@ Communicator::Communicator(const nccl::NcclUniqueId& id, Party self, Faults faul
   Do([this, id, self] {
     std::vector<FileDescriptor> peers(1);
     const NcclResult met = Meet(id, self, interrupt_, &peers);
-    if (met == NcclResult::kSuccess) mesh_.emplace(std::move(peers), self.rank);
+    if (met == NcclResult::kSuccess) {
+      mesh_.emplace(std::move(peers), self.rank, !faults_.silent_death);
+    }
     return met;
   });
   thread_ = std::thread([this] { RunJobs(); });

@@ -31,6 +31,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   struct Faults {
     std::optional<uint64_t> failing_exchange;  // fails asynchronously; counted from 1
     bool no_leave = false;                     // Finalize stays in progress
+    bool silent_death = false;                 // a peer that is gone is not noticed
   };
   Communicator(const nccl::NcclUniqueId& id, Party self, Faults faults);
   ~Communicator();

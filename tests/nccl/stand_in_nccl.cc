@@ -10,7 +10,8 @@
 //
 // TANDEM_STAND_IN_NCCL_FAULT makes it fail: "mint": no id can be had. "RANK:N": on that rank the Nth
 // exchange of each communicator fails asynchronously. "leave": no communicator is ever finalized.
-// "abort": no abort ever returns, or ends anything.
+// "abort": no abort ever returns, or ends anything. "silence": a peer that is gone is not noticed, as
+// none is between devices of one host. "check-in": a rank dies once it has told the minter of itself.
 //
 // standInLaunches() tells how many exchanges this process has put into streams.
 
@@ -45,6 +46,7 @@ Communicator::Faults FaultsOf(int rank) {
   const std::string fault = Fault();
   Communicator::Faults faults;
   faults.no_leave = fault == "leave";
+  faults.silent_death = fault == "silence";
   const size_t colon = fault.find(':');
   if (colon != std::string::npos && std::stoi(fault) == rank) {
     faults.failing_exchange = std::stoull(fault.substr(colon + 1));
@@ -155,7 +157,8 @@ NcclResult ncclCommInitRankConfig(NcclComm** comm, int ranks, NcclUniqueId id, i
     return NcclResult::kInvalidArgument;
   }
   *comm = NewComm();
-  (*comm)->inside = std::make_shared<Communicator>(id, Party{ranks, rank}, FaultsOf(rank));
+  (*comm)->inside =
+      std::make_shared<Communicator>(id, Party{ranks, rank, Fault() == "check-in"}, FaultsOf(rank));
   return NcclResult::kInProgress;
 }
 

@@ -61,6 +61,20 @@ void RunThreads(uint32_t world_size, const RankBody& body,
   for (std::thread& thread : threads) thread.join();
 }
 
+Gate::Gate() { EXPECT_EQ(pipe(pipe_), 0); }
+
+Gate::~Gate() {
+  close(pipe_[0]);
+  close(pipe_[1]);
+}
+
+void Gate::Pass() const {
+  char pass;
+  EXPECT_EQ(read(pipe_[0], &pass, 1), 1);
+}
+
+void Gate::Open() const { EXPECT_EQ(write(pipe_[1], "", 1), 1); }
+
 RankProcesses::RankProcesses(uint32_t world_size, const RankBody& body) {
   EXPECT_EQ(pipe(id_pipe_), 0);
   for (uint32_t rank = 0; rank < world_size; ++rank) {

@@ -38,6 +38,22 @@ struct NcclRank {
   std::unique_ptr<ddp::Transport> Connect(const NcclOptions& options = {});
 };
 
+// Holds up processes that are forked after it, until the test lets them go.
+class Gate {
+ public:
+  Gate();
+  ~Gate();
+  Gate(const Gate&) = delete;
+  Gate& operator=(const Gate&) = delete;
+
+  void Pass() const;
+  // For one of them.
+  void Open() const;
+
+ private:
+  int pipe_[2] = {-1, -1};
+};
+
 using RankBody = std::function<void(NcclRank&)>;
 
 // Runs `body` as every rank, each in a thread.
