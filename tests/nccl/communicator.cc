@@ -1,5 +1,6 @@
 #include "tests/nccl/communicator.h"
 
+#include <chrono>
 #include <string>
 #include <utility>
 
@@ -10,12 +11,19 @@ namespace tandem::stand_in {
 
 using nccl::NcclResult;
 
+// About what NCCL takes, so that a caller who does not ask again is found out.
+constexpr std::chrono::microseconds kLaunchTime{50};
+
+std::atomic<uint64_t> launches = 0;
+
 Communicator::Communicator(const nccl::NcclUniqueId& id, Party self, Faults faults)
     : faults_(faults) {
   Do([this, id, self] {
     std::vector<FileDescriptor> peers(1);
     const NcclResult met = Meet(id, self, interrupt_, &peers);
-    if (met == NcclResult::kSuccess) mesh_.emplace(std::move(peers), self.rank);
+    if (met == NcclResult::kSuccess) {
+      mesh_.emplace(std::move(peers), self.rank, !faults_.silent_death);
+    }
     return met;
   });
   thread_ = std::thread([this] { RunJobs(); });
@@ -72,6 +80,7 @@ NcclResult Communicator::PutIntoStream(nccl::NcclApi::Stream stream, Work work) 
     std::shared_ptr<Communicator> communicator;
     Work work;
   };
+  std::this_thread::sleep_for(kLaunchTime);
   {
     const std::lock_guard lock(mutex_);
     ++in_streams_;
@@ -81,6 +90,7 @@ NcclResult Communicator::PutIntoStream(nccl::NcclApi::Stream stream, Work work) 
     task->communicator->RunInStream(task->work);
   };
   stream->run(stream, run, new Task{shared_from_this(), std::move(work)});
+  ++launches;
   return NcclResult::kSuccess;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -17,6 +18,9 @@
 
 namespace tandem::stand_in {
 
+// What this process has put into streams, by all its communicators.
+extern std::atomic<uint64_t> launches;
+
 // What one collective, or one group, does with the connections: runs in the stream.
 using Work = std::function<nccl::NcclResult(Mesh&, uint64_t number, const Interrupt&)>;
 
@@ -27,6 +31,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   struct Faults {
     std::optional<uint64_t> failing_exchange;  // fails asynchronously; counted from 1
     bool no_leave = false;                     // Finalize stays in progress
+    bool silent_death = false;                 // a peer that is gone is not noticed
   };
   Communicator(const nccl::NcclUniqueId& id, Party self, Faults faults);
   ~Communicator();

@@ -12,8 +12,6 @@ namespace tandem::nccl {
 
 // What a caller holds. Kept for good, so that a call after its end is found out.
 struct NcclComm {
-  int ranks = 0;
-  int rank = 0;
   std::shared_ptr<stand_in::Communicator> inside;  // null after its end
 
   // Whose thread is inside. Relaxed: it must not bring about the order that callers have to see to.

@@ -1,5 +1,6 @@
 #include "tests/nccl/meeting.h"
 
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -43,38 +44,35 @@ class Host {
  public:
   explicit Host(FileDescriptor listener) : listener_(std::move(listener)) {}
 
+  // Guests that disagree are never answered, as by NCCL, which warns and leaves them to wait.
   void Run() {
-    while (guests_.empty() || guests_.size() < static_cast<size_t>(ranks_)) {
-      if (!Welcome(Accept(listener_, never_))) return Answer({});
+    while (!agree_ || guests_.empty() || guests_.size() < static_cast<size_t>(ranks_)) {
+      Welcome(Accept(listener_, never_));
     }
     std::vector<uint16_t> ports;
     for (const auto& [rank, guest] : guests_) ports.push_back(guest.port);
-    Answer(ports);
+    for (const auto& [rank, guest] : guests_) {
+      Write(guest.connection, ports.data(), ports.size() * sizeof(uint16_t), never_);
+    }
   }
 
  private:
-  // False: the guest disagrees with those that are there.
-  bool Welcome(FileDescriptor connection) {
+  void Welcome(FileDescriptor connection) {
     Hello hello;
-    if (!Read(connection, &hello, sizeof(hello), never_) || !IsHello(hello)) return true;
+    if (!Read(connection, &hello, sizeof(hello), never_) || !IsHello(hello)) return;
     if (guests_.empty()) ranks_ = hello.ranks;
-    const bool agrees = hello.ranks == ranks_ && !guests_.contains(hello.rank);
-    guests_.emplace(hello.rank, Guest{std::move(connection), hello.port});
-    return agrees;
-  }
-
-  // No ports: they disagree.
-  void Answer(const std::vector<uint16_t>& ports) const {
-    const uint64_t count = ports.size();
-    for (const auto& [rank, guest] : guests_) {
-      Write(guest.connection, &count, sizeof(count), never_);
-      Write(guest.connection, ports.data(), count * sizeof(uint16_t), never_);
+    if (hello.ranks != ranks_ || guests_.contains(hello.rank)) {
+      Warn("mismatch in rank count or rank from procs: rank " + std::to_string(hello.rank) +
+           " of " + std::to_string(hello.ranks));
+      agree_ = false;
     }
+    guests_.emplace(hello.rank, Guest{std::move(connection), hello.port});
   }
 
   const Interrupt never_;
   const FileDescriptor listener_;
   int ranks_ = 0;
+  bool agree_ = true;
   std::multimap<int, Guest> guests_;  // by rank
 };
 
@@ -84,21 +82,15 @@ NcclResult Gone(const std::string& who) {
 }
 
 // Where each rank listens.
-NcclResult AskHost(const Place& place, const Hello& hello, const Interrupt& interrupt,
+NcclResult AskHost(const Place& place, Party self, const Hello& hello, const Interrupt& interrupt,
                    std::vector<uint16_t>* ports) {
   const FileDescriptor host = ConnectTo(static_cast<uint16_t>(place.port));
-  uint64_t count = 0;
-  if (!host.valid() || !Write(host, &hello, sizeof(hello), interrupt) ||
-      !Read(host, &count, sizeof(count), interrupt)) {
+  if (!host.valid() || !Write(host, &hello, sizeof(hello), interrupt)) {
     return Gone("the process that minted the id");
   }
-  if (count != static_cast<uint64_t>(hello.ranks)) {
-    Warn("mismatch in rank count or rank from procs: rank " + std::to_string(hello.rank) + " of " +
-         std::to_string(hello.ranks));
-    return NcclResult::kInvalidUsage;
-  }
-  ports->resize(count);
-  const bool told = Read(host, ports->data(), count * sizeof(uint16_t), interrupt);
+  if (self.dies_checked_in) raise(SIGKILL);
+  ports->resize(hello.ranks);
+  const bool told = Read(host, ports->data(), ports->size() * sizeof(uint16_t), interrupt);
   return told ? NcclResult::kSuccess : Gone("the process that minted the id");
 }
 
@@ -158,7 +150,7 @@ NcclResult Meet(const NcclUniqueId& id, Party self, const Interrupt& interrupt,
   hello.rank = self.rank;
   const FileDescriptor listener = Listen(&hello.port);
   std::vector<uint16_t> ports;
-  const NcclResult asked = AskHost(place, hello, interrupt, &ports);
+  const NcclResult asked = AskHost(place, self, hello, interrupt, &ports);
   if (asked != NcclResult::kSuccess) return asked;
   return ConnectMesh(hello, ports, listener, interrupt, peers);
 }

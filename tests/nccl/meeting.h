@@ -17,11 +17,12 @@ nccl::NcclResult Mint(nccl::NcclUniqueId* id);
 struct Party {
   int ranks = 0;
   int rank = 0;
+  bool dies_checked_in = false;  // as soon as it has told where it listens
 };
 
-// Connects with every other rank: `peers` by rank, not valid at its own.
+// Connects with every other rank: `peers` by rank, not valid at its own. Ranks that disagree wait until
+// they are interrupted.
 //   kRemoteError    a rank, or who minted the id, is gone.
-//   kInvalidUsage   ranks disagree.
 //   kInternalError  the id is not one; or interrupted.
 nccl::NcclResult Meet(const nccl::NcclUniqueId& id, Party self, const Interrupt& interrupt,
                       std::vector<FileDescriptor>* peers);

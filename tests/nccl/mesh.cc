@@ -92,6 +92,12 @@ std::vector<Transfer*> Movable(std::vector<Transfer>& transfers) {
   return movable;
 }
 
+NcclResult AwaitEnd(const Interrupt& interrupt) {
+  pollfd end = {interrupt.fd(), POLLIN, 0};
+  while (poll(&end, 1, -1) < 0 && errno == EINTR) continue;
+  return NcclResult::kInternalError;
+}
+
 }  // namespace
 
 NcclResult Mesh::Exchange(uint64_t number, const std::vector<Message>& messages,
@@ -113,6 +119,7 @@ NcclResult Mesh::Exchange(uint64_t number, const std::vector<Message>& messages,
     for (size_t i = 0; i < movable.size(); ++i) {
       const int16_t events = polled[i + 1].revents;
       if (events == 0 || movable[i]->Advance(events)) continue;
+      if (!notices_death_) return AwaitEnd(interrupt);
       Warn("connection closed by remote peer, rank " + std::to_string(movable[i]->peer()));
       return NcclResult::kRemoteError;
     }

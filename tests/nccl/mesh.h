@@ -24,7 +24,9 @@ struct Message {
 // Connections with every other rank. One thread at a time.
 class Mesh {
  public:
-  Mesh(std::vector<FileDescriptor> peers, int rank) : peers_(std::move(peers)), rank_(rank) {}
+  // `notices_death`: else a peer that is gone is one that is silent.
+  Mesh(std::vector<FileDescriptor> peers, int rank, bool notices_death)
+      : peers_(std::move(peers)), rank_(rank), notices_death_(notices_death) {}
 
   int rank() const { return rank_; }
   int ranks() const { return static_cast<int>(peers_.size()); }
@@ -39,6 +41,7 @@ class Mesh {
  private:
   const std::vector<FileDescriptor> peers_;  // by rank, not valid at this one's
   const int rank_;
+  const bool notices_death_;
 };
 
 }  // namespace tandem::stand_in

@@ -10,6 +10,12 @@
 //
 // TANDEM_STAND_IN_NCCL_FAULT makes it fail: "mint": no id can be had. "RANK:N": on that rank the Nth
 // exchange of each communicator fails asynchronously. "leave": no communicator is ever finalized.
+// "abort": no abort ever returns, or ends anything. "silence": a peer that is gone is not noticed, as
+// none is between devices of one host. "check-in": a rank dies once it has told the minter of itself.
+//
+// standInLaunches() tells how many exchanges this process has put into streams.
+
+#include <unistd.h>
 
 #include <cstdlib>
 #include <memory>
@@ -40,6 +46,7 @@ Communicator::Faults FaultsOf(int rank) {
   const std::string fault = Fault();
   Communicator::Faults faults;
   faults.no_leave = fault == "leave";
+  faults.silent_death = fault == "silence";
   const size_t colon = fault.find(':');
   if (colon != std::string::npos && std::stoi(fault) == rank) {
     faults.failing_exchange = std::stoull(fault.substr(colon + 1));
@@ -150,7 +157,8 @@ NcclResult ncclCommInitRankConfig(NcclComm** comm, int ranks, NcclUniqueId id, i
     return NcclResult::kInvalidArgument;
   }
   *comm = NewComm();
-  (*comm)->inside = std::make_shared<Communicator>(id, Party{ranks, rank}, FaultsOf(rank));
+  (*comm)->inside =
+      std::make_shared<Communicator>(id, Party{ranks, rank, Fault() == "check-in"}, FaultsOf(rank));
   return NcclResult::kInProgress;
 }
 
@@ -169,7 +177,10 @@ NcclResult ncclCommFinalize(NcclComm* comm) {
 
 NcclResult ncclCommDestroy(NcclComm* comm) { return Close(comm); }
 
-NcclResult ncclCommAbort(NcclComm* comm) { return Close(comm); }
+NcclResult ncclCommAbort(NcclComm* comm) {
+  while (Fault() == "abort") pause();
+  return Close(comm);
+}
 
 NcclResult ncclGroupStart() {
   ++group.depth;
@@ -213,6 +224,9 @@ NcclResult ncclAllReduce(const void* from, void* to, size_t count, NcclDataType 
                           AllReduceSum(reinterpret_cast<const float*>(At(from, stream)),
                                        reinterpret_cast<float*>(At(to, stream)), count));
 }
+
+// Not NCCL's.
+uint64_t standInLaunches() { return launches; }
 
 }  // extern "C"
 #pragma GCC visibility pop

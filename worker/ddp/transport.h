@@ -26,13 +26,15 @@ class PendingExchange {
 //
 // Every rank makes the same calls in the same order with buffers of the same size, from one thread
 // at a time; only Abort may come from any thread. Buffers are main memory, or that of the device which
-// the transport was made for; they stay untouched by the caller until the exchange is over. After an error the transport is of no further use.
+// the transport was made for; they stay untouched by the caller until the exchange is over. After an
+// error the transport is of no further use.
 //
 // Errors of every exchange:
 //   Unavailable        a peer is gone.
 //   DeadlineExceeded   a peer was silent for longer than the transport allows.
 //   Cancelled          Abort was called.
-//   FailedPrecondition a peer is in another exchange, of another size: names it.
+//   FailedPrecondition a peer is in another exchange, of another size: names it; or DeadlineExceeded
+//                      where the library cannot tell (NCCL).
 //   Internal           anything else, in the library's words.
 class Transport {
  public:

@@ -85,8 +85,8 @@ class Device {
 
   // As work of `stream`: for each element the sum of its blocks in the tree of
   // worker/ddp/reduction_tree.h, in float32, each addition rounded once, absent blocks skipped,
-  // times `scale`. Its bits do not depend on how the device cuts it up. Main memory named by `sum` may be used again on
-  // return.
+  // times `scale`. Its bits do not depend on how the device cuts it up. Main memory named by `sum`
+  // may be used again on return.
   virtual absl::Status AddInTree(const TreeSum& sum, Stream& stream) = 0;
 };
 

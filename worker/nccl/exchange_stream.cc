@@ -29,7 +29,7 @@ absl::Status ExchangeStream::Start(StreamExchange& exchange) {
     if (!status.ok()) return status;
   }
   queue_.push_back(&exchange);
-  return Advance();
+  return MoveOn();
 }
 
 absl::Status ExchangeStream::BeginAfter(device::Stream& other, StreamExchange& exchange) {
@@ -46,16 +46,13 @@ absl::Status ExchangeStream::Await(StreamExchange& exchange) {
 }
 
 absl::Status ExchangeStream::AwaitEvent(const StreamExchange& exchange) {
-  Patience patience(timeout_);
-  while (true) {
-    const absl::StatusOr<bool> over = IsOver(exchange);
-    if (!over.ok()) return over.status();
-    if (*over) return absl::OkStatus();
-    if (patience.Pause()) continue;
-    return absl::DeadlineExceededError(
-        absl::StrCat("a peer was silent for ", absl::FormatDuration(timeout_),
-                     ", or is in an exchange of another size; see the logs of the others"));
-  }
+  const absl::StatusOr<bool> over =
+      Patience(timeouts_.exchange).Until([&] { return IsOver(exchange); });
+  if (!over.ok()) return over.status();
+  if (*over) return absl::OkStatus();
+  return absl::DeadlineExceededError(
+      absl::StrCat("a peer was silent for ", absl::FormatDuration(timeouts_.exchange),
+                   ", or is in an exchange of another size; see the logs of the others"));
 }
 
 absl::StatusOr<bool> ExchangeStream::IsOver(const StreamExchange& exchange) {
@@ -82,6 +79,16 @@ absl::Status ExchangeStream::Advance() {
   }
 }
 
+// Without this pause, of a header and its values that are started together the values would be left in
+// the queue, and half of all exchanges would begin only when somebody waits.
+absl::Status ExchangeStream::MoveOn() {
+  const auto all_launched = [this]() -> absl::StatusOr<bool> {
+    if (absl::Status status = Advance(); !status.ok()) return status;
+    return queue_.empty();
+  };
+  return Patience(kLaunching).Until(all_launched).status();
+}
+
 absl::Status ExchangeStream::Launch(StreamExchange& exchange) {
   for (const auto& event : exchange.after) {
     if (absl::Status status = device_.WaitFor(*stream_, *event); !status.ok()) return status;
@@ -99,31 +106,29 @@ absl::Status ExchangeStream::CopyOut(const StreamExchange& exchange) {
   for (const Staging::Buffer& output : exchange.outputs) {
     if (absl::Status status = output.CopyOut(); !status.ok()) return status;
   }
-  return Idle(staging_.stream(), timeout_);
+  return Idle(staging_.stream(), timeouts_.exchange);
 }
 
 absl::Status ExchangeStream::End(absl::Status cause) {
   absl::Status first = communicator_.End(std::move(cause));
   queue_.clear();
-  // A device that fails even at this has nothing under way any more.
-  Idle(*stream_, kLettingGo).IgnoreError();
-  Idle(staging_.stream(), kLettingGo).IgnoreError();
+  if (!hangs()) hangs_ = !LetsGo(*stream_) || !LetsGo(staging_.stream());
   return first;
+}
+
+// A device that fails even at this has nothing under way any more.
+bool ExchangeStream::LetsGo(device::Stream& stream) {
+  return !absl::IsDeadlineExceeded(Idle(stream, timeouts_.ending));
 }
 
 absl::Status ExchangeStream::Idle(device::Stream& stream, absl::Duration timeout) {
   const absl::StatusOr<std::unique_ptr<device::Event>> event = device_.Record(stream);
   if (!event.ok()) return event.status();
-  Patience patience(timeout);
-  while (true) {
-    const absl::StatusOr<bool> reached = (*event)->Reached();
-    if (!reached.ok()) return reached.status();
-    if (*reached) return absl::OkStatus();
-    if (!patience.Pause()) {
-      return absl::DeadlineExceededError(
-          absl::StrCat("the device did not end its work within ", absl::FormatDuration(timeout)));
-    }
-  }
+  const absl::StatusOr<bool> over = Patience(timeout).Until([&] { return (*event)->Reached(); });
+  if (!over.ok()) return over.status();
+  if (*over) return absl::OkStatus();
+  return absl::DeadlineExceededError(
+      absl::StrCat("the device did not end its work within ", absl::FormatDuration(timeout)));
 }
 
 }  // namespace tandem::nccl

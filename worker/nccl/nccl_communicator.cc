@@ -1,9 +1,12 @@
 #include "worker/nccl/nccl_communicator.h"
 
+#include <memory>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/synchronization/notification.h"
 #include "worker/nccl/nccl_status.h"
 #include "worker/nccl/patience.h"
 
@@ -40,16 +43,13 @@ absl::Status NcclCommunicator::Connect(const ddp::Membership& self, const NcclUn
                                    static_cast<int>(self.rank.value()), &config);
     if (absl::Status status = After(result); !status.ok()) return Named(status, self);
   }
-  while (true) {
-    const absl::StatusOr<bool> connected = Ready();
-    if (!connected.ok()) return Named(connected.status(), self);
-    if (*connected) return absl::OkStatus();
-    if (patience.Pause()) continue;
-    return Named(End(absl::DeadlineExceededError(
-                     absl::StrCat("a rank did not come within ", absl::FormatDuration(timeout),
-                                  ", or cannot be reached from here; see the logs of the others"))),
-                 self);
-  }
+  const absl::StatusOr<bool> connected = patience.Until([this] { return Ready(); });
+  if (!connected.ok()) return Named(connected.status(), self);
+  if (*connected) return absl::OkStatus();
+  return Named(End(absl::DeadlineExceededError(
+                   absl::StrCat("a rank did not come within ", absl::FormatDuration(timeout),
+                                ", or cannot be reached from here; see the logs of the others"))),
+               self);
 }
 
 absl::StatusOr<bool> NcclCommunicator::Ready() {
@@ -68,21 +68,24 @@ absl::Status NcclCommunicator::Launch(Calls calls) {
   return After(calls(api_, comm_));
 }
 
-void NcclCommunicator::Finish(absl::Duration timeout) {
-  Patience patience(timeout);
+absl::Status NcclCommunicator::Cause() {
+  absl::MutexLock lock(&mutex_);
+  return end_;
+}
+
+void NcclCommunicator::Finish() {
+  Patience patience(ending_timeout_);
   if (!Launch([](const NcclApi& api, NcclComm* comm) { return api.comm_finalize(comm); }).ok())
     return;
-  while (true) {
-    const absl::StatusOr<bool> over = Ready();
-    if (!over.ok()) return;
-    if (*over) break;
-    if (patience.Pause()) continue;
+  const absl::StatusOr<bool> over = patience.Until([this] { return Ready(); });
+  if (!over.ok()) return;
+  if (!*over) {
     End(absl::DeadlineExceededError("a peer did not take leave")).IgnoreError();
     return;
   }
   absl::MutexLock lock(&mutex_);
   if (!end_.ok()) return;
-  api_.comm_destroy(std::exchange(comm_, nullptr));
+  Release(api_.comm_destroy);
   end_ = absl::CancelledError("the communicator is finished");
 }
 
@@ -93,8 +96,24 @@ absl::Status NcclCommunicator::End(absl::Status cause) {
 
 absl::Status NcclCommunicator::EndLocked(absl::Status cause) {
   if (end_.ok()) end_ = std::move(cause);
-  if (comm_ != nullptr) api_.comm_abort(std::exchange(comm_, nullptr));
+  if (comm_ != nullptr) Release(api_.comm_abort);
   return end_;
+}
+
+// In a thread of its own, which is left behind if it hangs: the process is to end all the same, and to
+// say why. Nobody else can be inside, now or later.
+void NcclCommunicator::Release(decltype(NcclApi::comm_abort) release) {
+  const auto over = std::make_shared<absl::Notification>();
+  std::thread([over, release, comm = std::exchange(comm_, nullptr)] {
+    release(comm);
+    over->Notify();
+  }).detach();
+  hangs_ = !over->WaitForNotificationWithTimeout(ending_timeout_);
+}
+
+bool NcclCommunicator::hangs() {
+  absl::MutexLock lock(&mutex_);
+  return hangs_;
 }
 
 absl::Status NcclCommunicator::After(NcclResult result) {

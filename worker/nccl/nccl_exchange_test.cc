@@ -197,6 +197,32 @@ TEST(NcclTransportTest, SeveralExchangesAtOnce_EachGetsItsOwn) {
   });
 }
 
+// How many of `count` exchanges are launched while they are started, one right behind the other.
+uint64_t LaunchedBeforeTheFirstWait(ddp::Transport& transport, device::Device& device,
+                                    uint64_t count) {
+  const TestBuffer slots(&device, transport.world_size());
+  const uint64_t before = StandInLaunches();
+  std::vector<std::unique_ptr<ddp::PendingExchange>> exchanges;
+  while (exchanges.size() < count) exchanges.push_back(transport.StartAllGather(slots.bytes()));
+  const uint64_t launched = StandInLaunches() - before;
+  for (const auto& exchange : exchanges) EXPECT_TRUE(exchange->Wait().ok());
+  return launched;
+}
+
+// A busy machine may hold up the launching thread: so several tries.
+TEST(NcclTransportTest, ManyStartsBeforeTheFirstWait_AllButTheLastAreLaunched) {
+  RankProcesses ranks(2, [](NcclRank& rank) {
+    const auto transport = rank.Connect();
+    constexpr uint64_t kExchanges = 40;
+    uint64_t most = 0;
+    for (int tries = 0; tries < 20; ++tries) {
+      most = std::max(most, LaunchedBeforeTheFirstWait(*transport, rank.device, kExchanges));
+    }
+    EXPECT_GE(most, kExchanges - 1);
+  });
+  for (uint32_t rank = 0; rank < 2; ++rank) EXPECT_EQ(ranks.Await(rank), 0);
+}
+
 // The sums of NCCL: in an order of its own, but with the same bits on every rank.
 TEST(NcclTransportTest, AllReduceSum_IsTheLibrarysOwn) {
   RunThreads(3, [](NcclRank& rank) {

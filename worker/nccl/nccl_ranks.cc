@@ -1,5 +1,6 @@
 #include "worker/nccl/nccl_ranks.h"
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,6 +26,11 @@ std::unique_ptr<NcclLibrary> LoadStandIn() {
   auto library = NcclLibrary::Load(TANDEM_STAND_IN_NCCL);
   EXPECT_TRUE(library.ok()) << library.status();
   return *std::move(library);
+}
+
+uint64_t StandInLaunches() {
+  void* stand_in = dlopen(TANDEM_STAND_IN_NCCL, RTLD_NOW);  // the one that is loaded
+  return reinterpret_cast<uint64_t (*)()>(dlsym(stand_in, "standInLaunches"))();
 }
 
 ddp::Membership RankOf(uint32_t rank, uint32_t world_size) {
@@ -55,6 +61,20 @@ void RunThreads(uint32_t world_size, const RankBody& body,
   for (std::thread& thread : threads) thread.join();
 }
 
+Gate::Gate() { EXPECT_EQ(pipe(pipe_), 0); }
+
+Gate::~Gate() {
+  close(pipe_[0]);
+  close(pipe_[1]);
+}
+
+void Gate::Pass() const {
+  char pass;
+  EXPECT_EQ(read(pipe_[0], &pass, 1), 1);
+}
+
+void Gate::Open() const { EXPECT_EQ(write(pipe_[1], "", 1), 1); }
+
 RankProcesses::RankProcesses(uint32_t world_size, const RankBody& body) {
   EXPECT_EQ(pipe(id_pipe_), 0);
   for (uint32_t rank = 0; rank < world_size; ++rank) {
@@ -75,11 +95,9 @@ RankProcesses::~RankProcesses() {
 }
 
 int RankProcesses::Await(uint32_t rank, absl::Duration patience) {
-  Patience pauses(patience);
   int status = 0;
-  while (waitpid(pids_[rank], &status, WNOHANG) == 0) {
-    if (!pauses.Pause()) return -1;
-  }
+  const auto has_ended = [&] { return waitpid(pids_[rank], &status, WNOHANG) != 0; };
+  if (!*Patience(patience).Until(has_ended)) return -1;
   pids_[rank] = 0;
   return status;
 }

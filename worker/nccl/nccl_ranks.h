@@ -22,6 +22,9 @@ namespace tandem::nccl {
 
 std::unique_ptr<NcclLibrary> LoadStandIn();
 
+// How many exchanges the stand-in has put into this process's streams.
+uint64_t StandInLaunches();
+
 ddp::Membership RankOf(uint32_t rank, uint32_t world_size);
 
 struct NcclRank {
@@ -33,6 +36,22 @@ struct NcclRank {
   absl::StatusOr<std::unique_ptr<ddp::Transport>> TryToConnect(const NcclOptions& options = {});
   // Which succeeds.
   std::unique_ptr<ddp::Transport> Connect(const NcclOptions& options = {});
+};
+
+// Holds up processes that are forked after it, until the test lets them go.
+class Gate {
+ public:
+  Gate();
+  ~Gate();
+  Gate(const Gate&) = delete;
+  Gate& operator=(const Gate&) = delete;
+
+  void Pass() const;
+  // For one of them.
+  void Open() const;
+
+ private:
+  int pipe_[2] = {-1, -1};
 };
 
 using RankBody = std::function<void(NcclRank&)>;

@@ -14,8 +14,6 @@
 namespace tandem::nccl {
 namespace {
 
-constexpr absl::Duration kFinishTimeout = absl::Seconds(5);
-
 class NcclExchange : public ddp::PendingExchange {
  public:
   // `name`: for errors.
@@ -49,18 +47,31 @@ class NcclExchange : public ddp::PendingExchange {
   bool waited_ = false;
 };
 
+// What exchanges take place in.
+struct Channel {
+  Channel(device::Device& device, const NcclOptions& options,
+          std::unique_ptr<NcclCommunicator> connected, std::unique_ptr<device::Stream> exchanges,
+          std::unique_ptr<device::Stream> copies)
+      : communicator(std::move(connected)),
+        staging(device, std::move(copies)),
+        stream(device, *communicator, staging, std::move(exchanges),
+               {.exchange = options.exchange_timeout, .ending = options.ending_timeout}) {}
+
+  const std::unique_ptr<NcclCommunicator> communicator;
+  Staging staging;
+  ExchangeStream stream;
+};
+
 class NcclTransport : public ddp::Transport {
  public:
-  NcclTransport(device::Device& device, const ddp::Membership& self, absl::Duration timeout,
-                std::unique_ptr<NcclCommunicator> communicator,
-                std::unique_ptr<device::Stream> exchanges, std::unique_ptr<device::Stream> copies)
-      : rank_(self.rank),
-        world_size_(self.world_size),
-        communicator_(std::move(communicator)),
-        staging_(device, std::move(copies)),
-        stream_(device, *communicator_, staging_, std::move(exchanges), timeout) {}
+  NcclTransport(const ddp::Membership& self, std::unique_ptr<Channel> channel)
+      : rank_(self.rank), world_size_(self.world_size), channel_(std::move(channel)) {}
 
-  ~NcclTransport() override { communicator_->Finish(kFinishTimeout); }
+  ~NcclTransport() override {
+    channel_->communicator->Finish();
+    // Left behind: to give memory or a stream back would wait for the device.
+    if (channel_->stream.hangs()) static_cast<void>(channel_.release());
+  }
 
   Rank rank() const override { return rank_; }
   uint32_t world_size() const override { return world_size_; }
@@ -113,7 +124,7 @@ class NcclTransport : public ddp::Transport {
   }
 
   void Abort() override {
-    communicator_->End(absl::CancelledError("the exchange was aborted")).IgnoreError();
+    channel_->communicator->End(absl::CancelledError("the exchange was aborted")).IgnoreError();
   }
 
  private:
@@ -122,8 +133,12 @@ class NcclTransport : public ddp::Transport {
   std::unique_ptr<ddp::PendingExchange> Start(const char* kind, size_t bytes,
                                               const Prepare& prepare) {
     auto exchange = std::make_unique<NcclExchange>(
-        stream_, absl::StrFormat("%s of %d bytes, exchange %d", kind, bytes, ++started_));
-    exchange->Start(prepare);
+        channel_->stream, absl::StrFormat("%s of %d bytes, exchange %d", kind, bytes, ++started_));
+    exchange->Start([&](StreamExchange& inside) {
+      // Nothing is copied to a device that may hang.
+      absl::Status ended = channel_->communicator->Cause();
+      return ended.ok() ? prepare(inside) : ended;
+    });
     return exchange;
   }
 
@@ -131,7 +146,7 @@ class NcclTransport : public ddp::Transport {
   // given) is what this rank gives.
   absl::StatusOr<std::byte*> UseInPlace(StreamExchange& exchange, absl::Span<std::byte> buffer,
                                         size_t begin, size_t given) {
-    absl::StatusOr<Staging::Buffer> staged = staging_.Stage(buffer);
+    absl::StatusOr<Staging::Buffer> staged = channel_->staging.Stage(buffer);
     if (!staged.ok()) return staged.status();
     exchange.outputs.push_back(*std::move(staged));
     absl::Status status = exchange.outputs.back().CopyIn(begin, given);
@@ -143,7 +158,7 @@ class NcclTransport : public ddp::Transport {
                                               absl::Span<const std::byte> buffer) {
     // Nothing writes to an input.
     absl::StatusOr<Staging::Buffer> staged =
-        staging_.Stage({const_cast<std::byte*>(buffer.data()), buffer.size()});
+        channel_->staging.Stage({const_cast<std::byte*>(buffer.data()), buffer.size()});
     if (!staged.ok()) return staged.status();
     exchange.inputs.push_back(*std::move(staged));
     absl::Status status = exchange.inputs.back().CopyIn(0, buffer.size());
@@ -153,9 +168,7 @@ class NcclTransport : public ddp::Transport {
 
   const Rank rank_;
   const uint32_t world_size_;
-  const std::unique_ptr<NcclCommunicator> communicator_;
-  Staging staging_;
-  ExchangeStream stream_;
+  std::unique_ptr<Channel> channel_;
   uint64_t started_ = 0;  // the same on every rank, for errors
 };
 
@@ -182,12 +195,12 @@ absl::StatusOr<std::unique_ptr<ddp::Transport>> ConnectNccl(const NcclLibrary& l
   if (!exchanges.ok()) return exchanges.status();
   absl::StatusOr<std::unique_ptr<device::Stream>> copies = device.MakeStream();
   if (!copies.ok()) return copies.status();
-  auto communicator = std::make_unique<NcclCommunicator>(library);
+  auto communicator = std::make_unique<NcclCommunicator>(library, options.ending_timeout);
   absl::Status connected = communicator->Connect(self, *id, options.connect_timeout);
   if (!connected.ok()) return connected;
-  return std::make_unique<NcclTransport>(device, self, options.exchange_timeout,
-                                         std::move(communicator), *std::move(exchanges),
-                                         *std::move(copies));
+  return std::make_unique<NcclTransport>(
+      self, std::make_unique<Channel>(device, options, std::move(communicator),
+                                      *std::move(exchanges), *std::move(copies)));
 }
 
 }  // namespace tandem::nccl
