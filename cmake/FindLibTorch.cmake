@@ -1,4 +1,5 @@
-# Imported target torch::cpu, and with the component CUDA torch::cuda, from the folder that `./dev setup` makes in the user's cache, or TANDEM_LIBTORCH.
+# Imported target torch::cpu, and with the component CUDA torch::cuda, from the folder that `./dev setup`
+# makes in the user's cache, or TANDEM_LIBTORCH.
 # The wheel's own CMake package insists on CUDA, so it is not used.
 file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/wheels.lock _torch_line REGEX "^torch ")
 string(REGEX REPLACE "^torch ([^ ]+) .*" "\\1" LibTorch_VERSION "${_torch_line}")

@@ -45,11 +45,12 @@ TEST_F(DevicesTest, TrainerThatProbes_IsBelieved) {
 }
 
 TEST_F(DevicesTest, TrainerThatCrashesHangsOrPrintsNonsense_IsAProblemAndNoMore) {
-  EXPECT_THAT(Probe("kill -SEGV $$").probe_problem(), HasSubstr("was ended by signal 11"));
+  EXPECT_THAT(Probe("kill -SEGV $$").probe_problem(),
+              HasSubstr("tandem-trainer was ended by signal 11"));
   EXPECT_THAT(Probe("sleep 600", absl::Milliseconds(20)).probe_problem(),
-              HasSubstr("did not answer in time"));
+              HasSubstr("tandem-trainer did not answer in time"));
   const v1::HostFacts nonsense = Probe("echo '{\"devices\": [{\"kind\": \"cuda\"}, oops'");
-  EXPECT_THAT(nonsense.probe_problem(), HasSubstr("printed something else"));
+  EXPECT_THAT(nonsense.probe_problem(), HasSubstr("something else than a report"));
   EXPECT_THAT(nonsense.probe().devices(), IsEmpty());
 }
 

@@ -15,9 +15,14 @@ SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(SOURCE / "bench"))
 
 from jobs import jobs, timed  # noqa: E402
-from tandem import Tandem, steps_a_second  # noqa: E402
+from tandem import Tandem, seconds_after_first_step  # noqa: E402
 
 LOGICAL_RANKS = (1, 2, 4)
+WARM_STEPS = 10  # that are not timed, as in peer.py
+
+# In seconds since the beginning: when no check begins any more, and when what runs is stopped.
+BEGAN, LAST_BEGIN, END = time.monotonic(), 420, 470
+JOB_PATIENCE, PROGRAM_PATIENCE = 90, 120
 
 
 class Failed(Exception):
@@ -26,6 +31,16 @@ class Failed(Exception):
 
 class Skipped(Exception):
     """What is needed to look is not here."""
+
+
+def at_most(patience):
+    """Of these seconds as many as are left, to give to a program that runs."""
+    return max(1, min(patience, BEGAN + END - time.monotonic()))
+
+
+def run_program(command, **options):
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=at_most(PROGRAM_PATIENCE),
+                          **options)
 
 
 class Machine:
@@ -48,18 +63,19 @@ class Machine:
         return os.environ | needed
 
     def output(self, program, *arguments, may_fail=False):
-        done = subprocess.run([f"{self.binaries}/{program}", *arguments], capture_output=True, text=True, check=False,
-                              env=self.environment() if program == "tandem-exchange-check" else None)
+        done = run_program([f"{self.binaries}/{program}", *arguments],
+                           env=self.environment() if program == "tandem-exchange-check" else None)
         if done.returncode != 0 and not may_fail:
             last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
             raise Failed(f"{program} ended with {done.returncode}: {''.join(last)}")
         return done.stdout
 
+    def run_job(self, spec, workers=1):
+        return self.tandem.run_job(spec, workers, at_most(JOB_PATIENCE))
+
     def receipt(self, spec, workers=1):
         """What tells two trainings apart: of every step's loss and samples, and of the parameters at the end."""
-        job = self.tandem.run_job(spec, workers)
-        if job["state"] != "JOB_STATE_SUCCEEDED":
-            raise Failed(f"{job['name']} on {workers}: {job.get('cause', {}).get('message', job['state'])}")
+        job = self.run_job(spec, workers)
         return job["receipt"]["digest"], job["parameterDigest"]
 
 
@@ -85,7 +101,7 @@ def check_sums(machine, under=(), only=()):
     test = next((place for place in places if place.exists()), None)
     if test is None:
         raise Failed("cuda_device_test has not been built")
-    done = subprocess.run([*under, str(test), "--gtest_brief=1", *only], capture_output=True, text=True, check=False)
+    done = run_program([*under, str(test), "--gtest_brief=1", *only])
     if done.returncode != 0:
         raise Failed((done.stdout + done.stderr)[-500:])
     return done.stdout.strip().splitlines()
@@ -123,22 +139,29 @@ def check_repeats(machine, name, more=""):
 
 
 def check_speed(machine):
-    """One rank beside the same model in Python, in turns."""
-    size = timed(machine.device)
-    text = SOURCE / "examples/data/tinyshakespeare.txt"
-    spec = size.job(SOURCE).spec(machine.device, 1)
-    numbers = [size.layers, size.heads, size.width, size.window, size.batch, size.steps]
-    ours, theirs = [], []
+    """One rank beside the same model in Python, in turns: the steps after the tenth, and nothing else."""
+    size, long, short, theirs = timed(machine.device), [], [], []
     for _ in range(2):
-        ours.append(steps_a_second(machine.tandem.run_job(spec, 1)))
-        done = subprocess.run([sys.executable, str(SOURCE / "tests/gpu/peer.py"), str(text), machine.device,
-                               *map(str, numbers)], capture_output=True, text=True, check=False)
-        if "No module named 'torch'" in done.stderr:
-            raise Skipped("torch for Python is not installed")
-        if done.returncode != 0:
-            raise Failed(done.stderr.strip().splitlines()[-1])
-        theirs.append(json.loads(done.stdout)["steps_a_second"])
-    return {"tandem_steps_a_second": max(ours), "python_steps_a_second": max(theirs), "ratio": max(ours) / max(theirs)}
+        # Both have the same start, first steps and end, so that their difference is the steps between.
+        for steps, taken in ((size.steps, long), (WARM_STEPS, short)):
+            job = machine.run_job(size.job(SOURCE, steps).spec(machine.device, 1))
+            taken.append(seconds_after_first_step(job))
+        theirs.append(python_steps_a_second(machine, size))
+    ours = (size.steps - WARM_STEPS) / (min(long) - min(short))
+    return {f"tandem_steps_a_second_after_{WARM_STEPS}": ours,
+            f"python_steps_a_second_after_{WARM_STEPS}": max(theirs), "ratio": ours / max(theirs)}
+
+
+def python_steps_a_second(machine, size):
+    text = SOURCE / "examples/data/tinyshakespeare.txt"
+    numbers = [size.layers, size.heads, size.width, size.window, size.batch, size.steps]
+    peer = SOURCE / "tests/gpu/peer.py"
+    done = run_program([sys.executable, str(peer), str(text), machine.device, *map(str, numbers)])
+    if "No module named 'torch'" in done.stderr:
+        raise Skipped("torch for Python is not installed")
+    if done.returncode != 0:
+        raise Failed(done.stderr[-500:])
+    return json.loads(done.stdout)["steps_a_second"]
 
 
 def check_memory(machine):
@@ -170,7 +193,7 @@ class MemoryWatch:
     def look(self):
         while not self.over.wait(0.2):
             used = subprocess.run(["nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader,nounits"],
-                                  capture_output=True, text=True, check=False).stdout.split()
+                                  capture_output=True, text=True, check=False, timeout=10).stdout.split()
             self.most = max([self.most, *(int(mib) for mib in used if mib.isdigit())])
 
 
@@ -193,10 +216,12 @@ def run(machine, name, check):
     began = time.monotonic()
     record = {"name": name, "outcome": "passed"}
     try:
+        if began > BEGAN + LAST_BEGIN:
+            raise Skipped("no time left")
         record["figures"] = check(machine)
     except Skipped as why:
         record.update(outcome="skipped", why=str(why))
-    except (Failed, subprocess.SubprocessError, OSError, KeyError, ValueError) as why:
+    except Exception as why:  # whatever it is, the other checks go on
         record.update(outcome="failed", why=f"{type(why).__name__}: {why}")
     record["seconds"] = round(time.monotonic() - began, 1)
     print(f"{record['outcome']:8} {name} ({record['seconds']} s){': ' + record['why'] if 'why' in record else ''}", flush=True)
@@ -214,11 +239,14 @@ def main():
             machine = Machine(options, folder)
         except Failed as why:
             sys.exit(f"checks.py: {why}")
+        records = []
         try:
-            records = [run(machine, name, check) for name, check in all_checks()]
+            for name, check in all_checks():
+                records.append(run(machine, name, check))
+                # After each, for whoever is stopped before the last.
+                options.out.write_text(json.dumps({"device": options.device, "checks": records}, indent=1) + "\n")
         finally:
             machine.tandem.stop()
-    options.out.write_text(json.dumps({"device": options.device, "checks": records}, indent=1) + "\n")
     sys.exit(1 if any(record["outcome"] == "failed" for record in records) else 0)
 
 

@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "common/answer_output.h"
 #include "worker/device/device_library.h"
 #include "worker/device/testing/host_device.h"
 #include "worker/nccl/nccl_library.h"
@@ -120,7 +121,7 @@ absl::StatusOr<std::unique_ptr<device::Device>> Open(const std::string& kind) {
   return (*library)->Open(0);
 }
 
-absl::Status Check(const std::string& kind, nlohmann::json* report) {
+absl::StatusOr<nlohmann::json> Check(const std::string& kind) {
   const auto device = Open(kind);
   if (!device.ok()) return device.status();
   const auto library = nccl::NcclLibrary::Load((*device)->collectives());
@@ -135,10 +136,17 @@ absl::Status Check(const std::string& kind, nlohmann::json* report) {
     absl::Status status = Exchanges(**device, **transport, on_device).All(&exchanges);
     if (!status.ok()) return status;
   }
-  *report = {{"device", (*device)->Fingerprint()},
-             {"library", (*library)->Version()},
-             {"exchanges", exchanges}};
-  return absl::OkStatus();
+  return nlohmann::json{{"device", (*device)->Fingerprint()},
+                        {"library", (*library)->Version()},
+                        {"exchanges", exchanges}};
+}
+
+// Before anything is opened, since NCCL prints to standard output too.
+absl::Status CheckAndAnswer(const std::string& kind) {
+  const auto output = AnswerOutput::Take();
+  if (!output.ok()) return output.status();
+  const auto report = Check(kind);
+  return report.ok() ? output->Say(report->dump()) : report.status();
 }
 
 }  // namespace
@@ -149,12 +157,8 @@ int main(int argc, char** argv) {
     std::cerr << "usage: tandem-exchange-check KIND" << std::endl;
     return 2;
   }
-  nlohmann::json report;
-  const absl::Status status = tandem::Check(argv[1], &report);
-  if (!status.ok()) {
-    std::cerr << "tandem-exchange-check: " << status.message() << std::endl;
-    return 1;
-  }
-  std::cout << report.dump() << std::endl;
-  return 0;
+  const absl::Status status = tandem::CheckAndAnswer(argv[1]);
+  if (status.ok()) return 0;
+  std::cerr << "tandem-exchange-check: " << status.message() << std::endl;
+  return 1;
 }

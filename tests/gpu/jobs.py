@@ -57,10 +57,11 @@ class Timed:
     batch: int
     steps: int
 
-    def job(self, source):
+    def job(self, source, steps=None):
+        steps = steps or self.steps
         text = f"data: {{text: {{path: {source}/examples/data/tinyshakespeare.txt, window: {self.window}}}}}\n"
         model = f"model: {{gpt: {{layers: {self.layers}, heads: {self.heads}, width: {self.width}}}}}\n"
-        return Job("timed-gpt", text + model + "optimizer: {adamw: {lr: 0.001}}\n", self.batch, self.steps, self.steps)
+        return Job("timed-gpt", text + model + "optimizer: {adamw: {lr: 0.001}}\n", self.batch, steps, steps)
 
 
 def timed(device):

@@ -12,6 +12,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+WARM_STEPS = 10  # as in checks.py
+
 
 class Block(nn.Module):
     def __init__(self, width, heads):
@@ -53,7 +55,7 @@ def main():
     model = Gpt(len(letters), layers, heads, width, window).to(device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     for step in range(steps):
-        if step == min(10, steps - 1):
+        if step == WARM_STEPS:
             wait(device)
             begin = time.perf_counter()
         starts = torch.randint(len(ids) - window - 1, (batch,))
@@ -66,7 +68,7 @@ def main():
     wait(device)
     seconds = time.perf_counter() - begin
     bytes_taken = torch.cuda.max_memory_reserved() if device != "cpu" else None
-    print(json.dumps({"steps_a_second": (steps - min(10, steps - 1)) / seconds, "bytes": bytes_taken}))
+    print(json.dumps({"steps_a_second": (steps - WARM_STEPS) / seconds, "bytes": bytes_taken}))
 
 
 def wait(device):

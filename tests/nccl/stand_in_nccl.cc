@@ -156,6 +156,7 @@ NcclResult ncclCommInitRankConfig(NcclComm** comm, int ranks, NcclUniqueId id, i
     Warn("Invalid rank requested : " + std::to_string(rank) + "/" + std::to_string(ranks));
     return NcclResult::kInvalidArgument;
   }
+  if (rank == 0) PrintVersion();
   *comm = NewComm();
   (*comm)->inside =
       std::make_shared<Communicator>(id, Party{ranks, rank, Fault() == "check-in"}, FaultsOf(rank));

@@ -7,6 +7,9 @@ namespace tandem::stand_in {
 // What went wrong, for ncclGetLastError; also printed as NCCL prints it, where NCCL_DEBUG is set.
 void Warn(const std::string& text);
 
+// What it prints to standard output when its first communicator is made, where NCCL_DEBUG is set.
+void PrintVersion();
+
 // Of this process; empty: there was none. Lives for good.
 const char* LastWarning();
 

@@ -1,15 +1,14 @@
 #include "worker/agent/agent.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <iostream>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "common/host/device_environment.h"
 #include "common/proto_time.h"
 #include "common/version.h"
-#include "worker/agent/device_environment.h"
 #include "worker/agent/route.h"
 
 namespace tandem::agent {
@@ -22,7 +21,17 @@ constexpr absl::Duration kKillPatience = absl::Seconds(3);
 // For telling the coordinator the last exits.
 constexpr absl::Duration kClosePatience = absl::Milliseconds(500);
 
-bool IsInOwnEnvironment(const std::string& name) { return std::getenv(name.c_str()) != nullptr; }
+// What the process of a rank gets for devices. A program of the user's sees those of all ranks here, by
+// local rank, and is left to decide about the rest itself.
+std::vector<v1::EnvironmentVariable> DeviceEnvironment(const v1::Prepare& prepare,
+                                                       const v1::ProbeReport& host) {
+  if (prepare.spec().has_command()) {
+    return host::VisibilityEnvironment({prepare.local_slots().begin(), prepare.local_slots().end()},
+                                       host);
+  }
+  return host::TrainerEnvironment(prepare.slot(), host, prepare.group_world_size() <= 1,
+                                  host::IsInOwnEnvironment);
+}
 
 }  // namespace
 
@@ -186,8 +195,7 @@ void Agent::PrepareRanks(const v1::PrepareRanks& request) {
     prepare.set_group_rank(request.group_rank());
     prepare.set_group_world_size(request.group_world_size());
     for (const v1::RankPlacement& rank : request.ranks()) prepare.add_local_slots(rank.slot());
-    for (const auto& variable :
-         DeviceEnvironment(prepare, options_.host_devices, IsInOwnEnvironment)) {
+    for (const auto& variable : DeviceEnvironment(prepare, options_.host_devices)) {
       *prepare.add_device_environment() = variable;
     }
     PrepareRank(prepare);

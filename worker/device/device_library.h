@@ -39,8 +39,8 @@ class DeviceLibrary {
   // bits: names with values.
   virtual std::vector<std::pair<std::string, std::string>> environment() const = 0;
 
-  // Without leaving anything on them.
-  //   FailedPrecondition  there is none, or no driver: one line says which, and what to do.
+  // Without leaving anything on them. One that does not answer is left out, with a line on standard error.
+  //   FailedPrecondition  there is none, none answers, or no driver: one line says which, and what to do.
   virtual absl::StatusOr<std::vector<DeviceFacts>> Probe() = 0;
 
   // Takes the device number `index` of those that this process sees. Once per process, before

@@ -4,6 +4,8 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
+#include <future>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -11,12 +13,15 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/answer_output.h"
 #include "common/helper_process.h"
+#include "common/host/device_environment.h"
 #include "tandem/v1/doctor.pb.h"
 #include "worker/ddp/c10d_process.h"
 #include "worker/trainer/probe.h"
 #include "worker/trainer/self_test_devices.h"
 #include "worker/trainer/self_test_link.h"
+#include "worker/trainer/self_test_outcome.h"
 #include "worker/trainer/self_test_rank.h"
 
 namespace tandem::trainer {
@@ -65,17 +70,23 @@ std::string ToJson(const v1::SelfTestReport& report) {
 // Of this user alone, unlike the command line: whoever has it could join.
 constexpr char kMeetingVariable[] = "TANDEM_SELF_TEST_MEETING";
 
-int RunRank(const Words& words) {
+absl::Status AnswerAsRank(const Words& words) {
+  const auto output = AnswerOutput::Take();
+  if (!output.ok()) return output.status();
   ddp::PrepareProcessForC10d();
   const char* meeting = std::getenv(kMeetingVariable);
   const auto link = SelfTestLink::Connect(
       words.devices, Rank(static_cast<uint32_t>(*words.rank)), meeting == nullptr ? "" : meeting,
-      [](const std::string& word) { std::cout << word << std::endl; });
-  const auto report =
-      link.ok() ? RunSelfTestRank((*link)->transport(), (*link)->device()) : link.status();
-  if (report.ok()) std::cout << ToJson(*report) << std::endl;
-  if (report.ok()) return 0;
-  std::cerr << report.status().message() << std::endl;
+      [&](const std::string& word) { (void)output->Say(word); });
+  if (!link.ok()) return link.status();
+  const auto report = RunSelfTestRank((*link)->transport(), (*link)->device());
+  return report.ok() ? output->Say(ToJson(*report)) : report.status();
+}
+
+int RunRank(const Words& words) {
+  const absl::Status status = AnswerAsRank(words);
+  if (status.ok()) return 0;
+  std::cerr << status.message() << std::endl;
   return kDiffers;
 }
 
@@ -97,44 +108,35 @@ absl::StatusOr<v1::SelfTestReport> ReportOf(HelperProcess& rank, absl::Time dead
   return absl::InternalError("it printed something else than a report");
 }
 
-absl::Status OfRank(int rank, const absl::Status& status) {
-  return absl::Status(status.code(), absl::StrCat("rank ", rank, ": ", status.message()));
-}
+struct Ranks {
+  std::unique_ptr<HelperProcess> first, other;
+};
 
-// What both have found, as one.
-v1::SelfTestReport Together(v1::SelfTestReport first, const v1::SelfTestReport& other) {
-  for (int i = 0; i < first.cases_size() && i < other.cases_size(); ++i) {
-    v1::SelfTestCase& one = *first.mutable_cases(i);
-    one.set_values(one.values() + other.cases(i).values());
-    one.set_different(one.different() + other.cases(i).different());
-    if (one.first_difference().empty()) one.set_first_difference(other.cases(i).first_difference());
+absl::StatusOr<Ranks> StartBoth(const std::vector<SelfTestPlace>& places, absl::Time deadline) {
+  auto first = StartRank(places[0], 0, "");
+  if (!first.ok()) return first.status();
+  const auto meeting = (*first)->ReadLine(deadline);
+  if (!meeting.ok()) {
+    return absl::Status(meeting.status().code(),
+                        absl::StrCat("rank 0: ", meeting.status().message()));
   }
-  return first;
+  auto other = StartRank(places[1], 1, *meeting);
+  if (!other.ok()) return other.status();
+  return Ranks{*std::move(first), *std::move(other)};
 }
 
 absl::StatusOr<v1::SelfTestReport> RunBoth(const Words& words) {
   const absl::Time deadline = absl::Now() + kPatience;
   const auto places =
-      SelfTestPlaces(words.devices, words.devices == "cpu" ? v1::ProbeReport() : ProbeHost());
+      SelfTestPlaces(words.devices, words.devices == "cpu" ? v1::ProbeReport() : ProbeHost(),
+                     host::IsInOwnEnvironment);
   if (!places.ok()) return places.status();
-  auto first = StartRank((*places)[0], 0, "");
-  if (!first.ok()) return OfRank(0, first.status());
-  const auto meeting = (*first)->ReadLine(deadline);
-  if (!meeting.ok()) return OfRank(0, meeting.status());
-  auto other = StartRank((*places)[1], 1, *meeting);
-  if (!other.ok()) return OfRank(1, other.status());
-  // A rank whose peer is gone says that only; so both are asked, and the one without a peer last.
-  const auto of_other = ReportOf(**other, deadline);
-  if (!of_other.ok() && !absl::IsUnavailable(of_other.status()))
-    return OfRank(1, of_other.status());
-  const auto of_first = ReportOf(**first, deadline);
-  if (!of_first.ok() && of_other.ok()) return OfRank(0, of_first.status());
-  if (!of_first.ok()) {
-    return absl::UnavailableError(absl::StrCat("rank 0: ", of_first.status().message(),
-                                               "; rank 1: ", of_other.status().message()));
-  }
-  if (!of_other.ok()) return OfRank(1, of_other.status());
-  return Together(*of_first, *of_other);
+  const auto ranks = StartBoth(*places, deadline);
+  if (!ranks.ok()) return ranks.status();
+  // Both at once: with NCCL_DEBUG=INFO one fills its pipe, and waits with its peer for somebody to read.
+  auto of_first = std::async(std::launch::async, ReportOf, std::ref(*ranks->first), deadline);
+  const auto of_other = ReportOf(*ranks->other, deadline);
+  return Outcome(of_first.get(), of_other);
 }
 
 int Print(const v1::SelfTestReport& report) {

@@ -13,28 +13,22 @@ const v1::DeviceLibraryFacts* LibraryOf(const v1::ProbeReport& host, const std::
   return nullptr;
 }
 
-const v1::DeviceFacts* DeviceOf(const v1::ProbeReport& host, const std::string& slot) {
-  for (const v1::DeviceFacts& device : host.devices()) {
-    if (absl::StrCat(device.kind(), ":", device.index()) == slot) return &device;
-  }
-  return nullptr;
-}
-
 absl::Status NoDevice(const std::string& slot, const std::string& why) {
   return absl::FailedPreconditionError(absl::StrCat("there is no device ", slot, ": ", why));
 }
 
 absl::StatusOr<SelfTestPlace> PlaceOf(const std::string& kind, const std::string& slot,
-                                      const v1::ProbeReport& host) {
+                                      const v1::ProbeReport& host,
+                                      const host::HasVariable& has_variable) {
   const v1::DeviceLibraryFacts* library = LibraryOf(host, kind);
-  const v1::DeviceFacts* device = DeviceOf(host, slot);
+  const v1::DeviceFacts* device = host::DeviceOfSlot(slot, host);
   if (library == nullptr) return NoDevice(slot, "this build has no library for its kind");
   if (device == nullptr && !library->problem().empty()) return NoDevice(slot, library->problem());
   if (device == nullptr)
     return NoDevice(slot, "`tandem-trainer --probe` lists those that there are");
   SelfTestPlace place{.slot = slot, .environment = {}};
-  place.environment.push_back(absl::StrCat(library->visibility_variable(), "=", device->uuid()));
-  for (const v1::EnvironmentVariable& variable : library->environment()) {
+  for (const auto& variable :
+       host::TrainerEnvironment(slot, host, /*all_are_here=*/true, has_variable)) {
     place.environment.push_back(absl::StrCat(variable.name(), "=", variable.value()));
   }
   return place;
@@ -43,7 +37,8 @@ absl::StatusOr<SelfTestPlace> PlaceOf(const std::string& kind, const std::string
 }  // namespace
 
 absl::StatusOr<std::vector<SelfTestPlace>> SelfTestPlaces(const std::string& devices,
-                                                          const v1::ProbeReport& host) {
+                                                          const v1::ProbeReport& host,
+                                                          const host::HasVariable& has_variable) {
   if (devices == "cpu") return std::vector<SelfTestPlace>{{"cpu:0", {}}, {"cpu:1", {}}};
   const std::vector<std::string> parts = absl::StrSplit(devices, ':');
   const std::vector<std::string> indices = absl::StrSplit(parts.back(), ',');
@@ -53,7 +48,7 @@ absl::StatusOr<std::vector<SelfTestPlace>> SelfTestPlaces(const std::string& dev
   }
   std::vector<SelfTestPlace> places;
   for (const std::string& index : indices) {
-    auto place = PlaceOf(parts[0], absl::StrCat(parts[0], ":", index), host);
+    auto place = PlaceOf(parts[0], absl::StrCat(parts[0], ":", index), host, has_variable);
     if (!place.ok()) return place.status();
     places.push_back(*std::move(place));
   }

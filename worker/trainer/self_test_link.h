@@ -14,8 +14,8 @@ namespace tandem::trainer {
 // How the two ranks of the self-test are connected: as ranks that train on such slots are.
 class SelfTestLink {
  public:
-  // Collective. Rank 0 tells `announce` where the other one finds it, in one word, which that rank gets as `meeting`. Whoever
-  // has the word can join.
+  // Collective. Rank 0 tells `announce` where the other one finds it, in one word, which that rank gets
+  // as `meeting`. Whoever has the word can join.
   //   InvalidArgument  `meeting` is no such word.
   //   others           as RankDevice::Open and Meeting.
   static absl::StatusOr<std::unique_ptr<SelfTestLink>> Connect(

@@ -33,6 +33,15 @@ TEST(SelfTestProcessTest, TwoDevices_HaveTheBitsOfTheDefinition) {
   }
 }
 
+// To standard output, as NCCL does: not among the answers.
+TEST(SelfTestProcessTest, LibraryThatPrints_ChangesNothing) {
+  setenv("NCCL_DEBUG", "WARN", 1);
+  const v1::SelfTestReport report = RunOn("standin:0,1");
+  unsetenv("NCCL_DEBUG");
+  EXPECT_EQ(report.problem(), "");
+  EXPECT_EQ(report.cases_size(), 5);
+}
+
 TEST(SelfTestProcessTest, NoLibraryThatConnects_IsTheProblem) {
   setenv("TANDEM_STANDIN_COLLECTIVES", "/no/such/libnccl.so.2", 1);
   const v1::SelfTestReport report = RunOn("standin:0,1");

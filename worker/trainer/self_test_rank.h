@@ -8,9 +8,10 @@
 
 namespace tandem::trainer {
 
-// One of the two ranks of the self-test: hard gradients of 2 and of 8 logical ranks through a GradientReducer over
-// `transport`, gathered and in shards, compared bit for bit with sums made here. `device`: where the gradients are; null: the
-// CPU. With another `reduction` than the tree bits differ, as they must.
+// One of the two ranks of the self-test: hard gradients of 2 and of 8 logical ranks through a
+// GradientReducer over `transport`, gathered and in shards, compared bit for bit with sums made here.
+// `device`: where the gradients are; null: the CPU. With another `reduction` than the tree bits differ,
+// as they must.
 //   Any code of GradientReducer.
 absl::StatusOr<v1::SelfTestReport> RunSelfTestRank(
     ddp::Transport& transport, device::Device* device,

@@ -15,6 +15,7 @@
 #include "worker/device/cuda/cuda_objects.h"
 #include "worker/device/cuda/cuda_status.h"
 #include "worker/device/cuda/determinism.h"
+#include "worker/device/cuda/management_library.h"
 #include "worker/device/cuda/probe.h"
 #include "worker/device/cuda/tree_sum_upload.h"
 
@@ -117,8 +118,8 @@ absl::StatusOr<std::string> FingerprintOf(int8_t index) {
   if (!status.ok()) return status;
   return WithoutExceptions(name, [&]() -> absl::StatusOr<std::string> {
     return absl::StrCat(properties.name, ", ", properties.multiProcessorCount,
-                        " multiprocessors, compute capability ", CapabilityOf(properties),
-                        ", driver for CUDA ", DriverVersion(), ", CUDA ", RuntimeVersion(),
+                        " multiprocessors, compute capability ", CapabilityOf(properties), ", ",
+                        DescribeDriver(DriverBuild(), DriverVersion()), ", CUDA ", RuntimeVersion(),
                         ", cuBLASLt ", cublasLtGetVersion(), ", cuDNN ",
                         at::detail::getCUDAHooks().versionRuntimeCuDNN(), ", LibTorch ",
                         TORCH_VERSION, "; ", DescribeDeterminism());

@@ -19,7 +19,7 @@ absl::Status CheckDriver();
 
 // "13.0", as CUDA writes it: 13000. Empty for 0.
 std::string CudaVersion(int version);
-std::string DriverVersion();
+std::string DriverVersion();  // what it supports; its build is another (management_library.h)
 std::string RuntimeVersion();
 
 }  // namespace tandem::device

@@ -12,23 +12,28 @@
 namespace tandem::device {
 namespace {
 
+constexpr char kBits[] = "equal bits";
+constexpr char kDeadlines[] = "the deadlines of exchanges";
+
 struct Variable {
   const char* name;
   const char* value;
-  bool decides_bits;
+  const char* needed_for;  // null: Tandem's manners only
 };
 
 constexpr Variable kVariables[] = {
     // cuBLAS takes turns with its workspaces otherwise, and sums in another order.
-    {"CUBLAS_WORKSPACE_CONFIG", ":4096:8", true},
+    {"CUBLAS_WORKSPACE_CONFIG", ":4096:8", kBits},
     // No library of NVIDIA uses TensorFloat-32, whatever it was asked for.
-    {"NVIDIA_TF32_OVERRIDE", "0", true},
+    {"NVIDIA_TF32_OVERRIDE", "0", kBits},
     // Would choose kernels by measuring them.
-    {"PYTORCH_TUNABLEOP_ENABLED", "0", true},
+    {"PYTORCH_TUNABLEOP_ENABLED", "0", kBits},
     // The switch of NVLink adds in an order of its own; only `reduction: allreduce` lets NCCL add.
-    {"NCCL_NVLS_ENABLE", "0", true},
+    {"NCCL_NVLS_ENABLE", "0", kBits},
     // A thread that listens on one port for all jobs of a host.
-    {"NCCL_RAS_ENABLE", "0", false},
+    {"NCCL_RAS_ENABLE", "0", nullptr},
+    // Would override what Tandem asks of each communicator: calls that return at once.
+    {"NCCL_COMM_BLOCKING", "0", kDeadlines},
 };
 
 bool UsesTf32(const at::Context& context, at::Float32Op op) {
@@ -51,13 +56,14 @@ std::vector<std::pair<std::string, std::string>> DeterministicEnvironment() {
 absl::Status CheckEnvironment() {
   for (const Variable& variable : kVariables) {
     const char* value = std::getenv(variable.name);
-    if (!variable.decides_bits ||
+    if (variable.needed_for == nullptr ||
         (value != nullptr && value == absl::string_view(variable.value))) {
       continue;
     }
     return absl::FailedPreconditionError(absl::StrCat(
         variable.name, value == nullptr ? " is not set" : absl::StrCat(" is '", value, "'"),
-        " in this process: equal bits need ", Assignment(variable), " from its start"));
+        " in this process: ", variable.needed_for, " need ", Assignment(variable),
+        " from its start"));
   }
   return absl::OkStatus();
 }
@@ -136,7 +142,7 @@ std::string DescribeDeterminism() {
   std::vector<std::string> said;
   for (const Switch& one : Switches()) said.emplace_back(one.name);
   for (const Variable& variable : kVariables) {
-    if (variable.decides_bits) said.push_back(Assignment(variable));
+    if (variable.needed_for == kBits) said.push_back(Assignment(variable));
   }
   return absl::StrJoin(said, ", ");
 }

@@ -19,7 +19,7 @@ namespace tandem::device {
 // are loaded, or when they first see the device.
 std::vector<std::pair<std::string, std::string>> DeterministicEnvironment();
 
-// Those of them that decide about bits.
+// Those of them that decide about bits, or whether deadlines hold.
 //   FailedPrecondition  one has another value: names it.
 absl::Status CheckEnvironment();
 

@@ -10,6 +10,7 @@ namespace tandem::device {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 class DeterminismTest : public testing::Test {
  protected:
@@ -33,7 +34,16 @@ TEST_F(DeterminismTest, OtherValue_IsNamed) {
   EXPECT_THAT(std::string(CheckEnvironment().message()), HasSubstr("NVIDIA_TF32_OVERRIDE is '1'"));
 }
 
-TEST_F(DeterminismTest, VariableThatDecidesNoBits_IsFree) {
+// With 1 no call of NCCL's would return before its peers are there, whatever Tandem asks for.
+TEST_F(DeterminismTest, CommunicatorsThatBlock_AreRefusedAndNoMatterOfBits) {
+  setenv("NCCL_COMM_BLOCKING", "1", 1);
+  EXPECT_THAT(
+      std::string(CheckEnvironment().message()),
+      HasSubstr("NCCL_COMM_BLOCKING is '1' in this process: the deadlines of exchanges need"));
+  EXPECT_THAT(DescribeDeterminism(), Not(HasSubstr("NCCL_COMM_BLOCKING")));
+}
+
+TEST_F(DeterminismTest, VariableThatDecidesNothing_IsFree) {
   setenv("NCCL_RAS_ENABLE", "1", 1);
   EXPECT_TRUE(CheckEnvironment().ok());
 }

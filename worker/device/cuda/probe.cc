@@ -3,13 +3,14 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdlib>
+#include <iostream>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "worker/device/cuda/cuda_status.h"
-#include "worker/device/cuda/free_memory.h"
+#include "worker/device/cuda/management_library.h"
 
 namespace tandem::device {
 namespace {
@@ -52,13 +53,27 @@ absl::StatusOr<std::vector<DeviceFacts>> ProbeDevices() {
   int count = 0;
   cudaGetDeviceCount(&count);
   const auto free_memory = FreeMemoryReader();
-  std::vector<DeviceFacts> devices;
-  for (int index = 0; index < count; ++index) {
+  return ThoseThatAnswer(count, [&](int index) {
     absl::StatusOr<DeviceFacts> facts = FactsOf(index, count);
-    if (!facts.ok()) return facts.status();
-    facts->free_bytes = free_memory(facts->uuid);
-    devices.push_back(*std::move(facts));
+    if (facts.ok()) facts->free_bytes = free_memory(facts->uuid);
+    return facts;
+  });
+}
+
+absl::StatusOr<std::vector<DeviceFacts>> ThoseThatAnswer(
+    int count, const std::function<absl::StatusOr<DeviceFacts>(int index)>& facts_of) {
+  std::vector<DeviceFacts> devices;
+  absl::Status first_problem;
+  for (int index = 0; index < count; ++index) {
+    absl::StatusOr<DeviceFacts> facts = facts_of(index);
+    if (facts.ok()) {
+      devices.push_back(*std::move(facts));
+      continue;
+    }
+    std::cerr << "tandem-trainer: left out: " << facts.status().message() << std::endl;
+    first_problem.Update(facts.status());
   }
+  if (devices.empty() && !first_problem.ok()) return first_problem;
   return devices;
 }
 

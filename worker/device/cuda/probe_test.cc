@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
 
 #include "worker/device/cuda/cuda_status.h"
 
@@ -22,6 +23,26 @@ TEST(ProbeTest, Capability_HasItsPoint) {
   cudaDeviceProp device = {};
   device.major = 12;
   EXPECT_EQ(CapabilityOf(device), "12.0");
+}
+
+TEST(ProbeTest, BrokenDevice_HidesNoOther) {
+  const auto facts_of = [](int index) -> absl::StatusOr<DeviceFacts> {
+    if (index == 1) return absl::FailedPreconditionError("cuda:1: it is broken");
+    DeviceFacts facts;
+    facts.index = static_cast<uint32_t>(index);
+    return facts;
+  };
+  const auto devices = ThoseThatAnswer(3, facts_of);
+  ASSERT_TRUE(devices.ok()) << devices.status();
+  ASSERT_EQ(devices->size(), 2u);
+  EXPECT_EQ(devices->at(1).index, 2u);
+}
+
+TEST(ProbeTest, OnlyBrokenDevices_AreTheProblem) {
+  const auto facts_of = [](int index) -> absl::StatusOr<DeviceFacts> {
+    return absl::FailedPreconditionError(std::to_string(index));
+  };
+  EXPECT_EQ(ThoseThatAnswer(2, facts_of).status(), absl::FailedPreconditionError("0"));
 }
 
 TEST(CudaStatusTest, Versions_HaveTheirPoint) {

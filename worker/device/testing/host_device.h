@@ -18,7 +18,7 @@ class HostDevice : public Device {
   struct Options {
     std::string torch_name = "privateuseone:0";
     std::string collectives = "libnccl.so.2";
-    absl::Duration copy_time;  // what each copy takes at least
+    absl::Duration copy_time = absl::ZeroDuration();  // what each copy takes at least
   };
   explicit HostDevice(Options options);
   HostDevice() : HostDevice(Options()) {}

@@ -1,4 +1,4 @@
-#include "worker/agent/device_environment.h"
+#include "common/host/device_environment.h"
 
 #include <map>
 #include <set>
@@ -8,7 +8,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace tandem::agent {
+namespace tandem::host {
 namespace {
 
 using ::testing::Contains;
@@ -39,43 +39,37 @@ v1::ProbeReport Host() {
   return host;
 }
 
-v1::Prepare RankOn(const std::string& slot, const std::vector<std::string>& local_slots) {
-  v1::Prepare prepare;
-  prepare.set_slot(slot);
-  for (const std::string& local : local_slots) prepare.add_local_slots(local);
-  prepare.set_group_world_size(1);
-  return prepare;
+std::map<std::string, std::string> ByName(const std::vector<v1::EnvironmentVariable>& variables) {
+  std::map<std::string, std::string> by_name;
+  for (const auto& variable : variables) {
+    EXPECT_TRUE(by_name.emplace(variable.name(), variable.value()).second) << variable.name();
+  }
+  return by_name;
 }
 
-std::map<std::string, std::string> Environment(const v1::Prepare& prepare,
-                                               const v1::ProbeReport& host = Host(),
-                                               const std::set<std::string>& own = {}) {
-  std::map<std::string, std::string> environment;
-  for (const auto& variable :
-       DeviceEnvironment(prepare, host, [&](const auto& name) { return own.contains(name); })) {
-    EXPECT_TRUE(environment.emplace(variable.name(), variable.value()).second) << variable.name();
-  }
-  return environment;
+std::map<std::string, std::string> OfTrainer(const std::string& slot, bool all_are_here = true,
+                                             const v1::ProbeReport& host = Host(),
+                                             const std::set<std::string>& own = {}) {
+  return ByName(TrainerEnvironment(slot, host, all_are_here,
+                                   [&](const auto& name) { return own.contains(name); }));
 }
 
 TEST(DeviceEnvironment, Trainer_SeesItsOwnDeviceAndHasWhatItNeeds) {
-  EXPECT_THAT(Environment(RankOn("cuda:1", {"cuda:0", "cuda:1"})),
+  EXPECT_THAT(OfTrainer("cuda:1"),
               UnorderedElementsAre(Pair("CUDA_VISIBLE_DEVICES", "uuid-of-cuda1"),
                                    Pair("XPU_VISIBLE_DEVICES", ""), Pair("WORKSPACE", ":4096:8"),
                                    Pair("NCCL_SOCKET_IFNAME", "lo"), Pair("NCCL_DEBUG", "WARN")));
 }
 
 TEST(DeviceEnvironment, RanksElsewhereToo_TheirConnectionsMayLeaveTheHost) {
-  v1::Prepare prepare = RankOn("cuda:0", {"cuda:0"});
-  prepare.set_group_world_size(2);
-  EXPECT_THAT(Environment(prepare), Not(Contains(Key("NCCL_SOCKET_IFNAME"))));
-  EXPECT_THAT(Environment(prepare), Contains(Pair("NCCL_DEBUG", "WARN")));
+  const auto environment = OfTrainer("cuda:0", /*all_are_here=*/false);
+  EXPECT_THAT(environment, Not(Contains(Key("NCCL_SOCKET_IFNAME"))));
+  EXPECT_THAT(environment, Contains(Pair("NCCL_DEBUG", "WARN")));
 }
 
-TEST(DeviceEnvironment, WhatTheAgentWasGiven_IsLeftAsItIs) {
-  const auto environment =
-      Environment(RankOn("cuda:0", {"cuda:0"}), Host(),
-                  {"NCCL_DEBUG", "NCCL_SOCKET_IFNAME", "CUDA_VISIBLE_DEVICES"});
+TEST(DeviceEnvironment, WhatIsDecidedAlready_IsLeftAsItIs) {
+  const auto environment = OfTrainer("cuda:0", true, Host(),
+                                     {"NCCL_DEBUG", "NCCL_SOCKET_IFNAME", "CUDA_VISIBLE_DEVICES"});
   EXPECT_THAT(environment, Not(Contains(Key("NCCL_DEBUG"))));
   EXPECT_THAT(environment, Not(Contains(Key("NCCL_SOCKET_IFNAME"))));
   // But which device is the rank's is not for the environment to say.
@@ -83,26 +77,28 @@ TEST(DeviceEnvironment, WhatTheAgentWasGiven_IsLeftAsItIs) {
 }
 
 TEST(DeviceEnvironment, KindThatIsNotConnected_HasNothingAboutConnections) {
-  EXPECT_THAT(Environment(RankOn("xpu:0", {"xpu:0"})),
+  EXPECT_THAT(OfTrainer("xpu:0"),
               UnorderedElementsAre(Pair("CUDA_VISIBLE_DEVICES", ""),
                                    Pair("XPU_VISIBLE_DEVICES", "uuid-of-xpu0")));
 }
 
 TEST(DeviceEnvironment, CpuSlot_SeesNoDevice) {
-  EXPECT_THAT(
-      Environment(RankOn("cpu:0", {"cpu:0"})),
-      UnorderedElementsAre(Pair("CUDA_VISIBLE_DEVICES", ""), Pair("XPU_VISIBLE_DEVICES", "")));
-  EXPECT_THAT(Environment(RankOn("cpu:0", {"cpu:0"}), {}),
-              UnorderedElementsAre(Pair("CUDA_VISIBLE_DEVICES", "")));
+  EXPECT_THAT(OfTrainer("cpu:0"), UnorderedElementsAre(Pair("CUDA_VISIBLE_DEVICES", ""),
+                                                       Pair("XPU_VISIBLE_DEVICES", "")));
+  EXPECT_THAT(OfTrainer("cpu:0", true, {}), UnorderedElementsAre(Pair("CUDA_VISIBLE_DEVICES", "")));
 }
 
 TEST(DeviceEnvironment, Program_SeesTheDevicesOfAllRanksHereAndIsLeftAloneOtherwise) {
-  v1::Prepare prepare = RankOn("cuda:1", {"cuda:1", "cuda:0"});
-  prepare.mutable_spec()->mutable_command();
-  EXPECT_THAT(Environment(prepare),
+  EXPECT_THAT(ByName(VisibilityEnvironment({"cuda:1", "cuda:0"}, Host())),
               UnorderedElementsAre(Pair("CUDA_VISIBLE_DEVICES", "uuid-of-cuda1,uuid-of-cuda0"),
                                    Pair("XPU_VISIBLE_DEVICES", "")));
 }
 
+TEST(DeviceEnvironment, SlotWithoutADevice_HasNone) {
+  EXPECT_EQ(DeviceOfSlot("cuda:1", Host())->uuid(), "uuid-of-cuda1");
+  EXPECT_EQ(DeviceOfSlot("cuda:2", Host()), nullptr);
+  EXPECT_EQ(DeviceOfSlot("cpu:0", Host()), nullptr);
+}
+
 }  // namespace
-}  // namespace tandem::agent
+}  // namespace tandem::host
