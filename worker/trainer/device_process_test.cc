@@ -1,5 +1,7 @@
 // Training on a device, on real trainer processes. The device is the stand-in, which computes with the
 // CPU's kernels: a job there has to end with the same bits as on the CPU, after every step.
+#include <unistd.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -202,9 +204,10 @@ TEST_F(OnDevice, UniqueId_IsMintedByRankZeroAndNotPrinted) {
 }
 
 // The whole way with the real library, as far as it goes: it mints an id for the ranks, and then finds
-// no driver for what they train on.
-TEST_F(OnDevice, RealLibraryWithoutADriver_EveryRankEndsInItsWords) {
+// no driver for what they train on. A rank that is slower than rank 0 may find no more than that this has gone.
+TEST_F(OnDevice, RealLibraryWithoutADriver_RanksEndInItsWords) {
   if (std::string(REAL_NCCL).empty()) GTEST_SKIP() << "there was no libnccl.so.2 to be found";
+  if (access("/dev/nvidiactl", F_OK) == 0) GTEST_SKIP() << "there is a driver";
   setenv("TANDEM_STANDIN_COLLECTIVES", REAL_NCCL, 1);
   setenv("NCCL_SOCKET_IFNAME", "lo", 1);
   setenv("NCCL_RAS_ENABLE", "0", 1);
@@ -213,9 +216,11 @@ TEST_F(OnDevice, RealLibraryWithoutADriver_EveryRankEndsInItsWords) {
   EXPECT_LT(absl::Now() - begin, absl::Seconds(60));
   for (const RankRecord& rank : ranks) {
     ASSERT_TRUE(rank.failure) << rank.output;
-    EXPECT_THAT(rank.failure->message(), HasSubstr("NCCL: "));
+    const bool lost_rank_0 = rank.failure->code() == v1::CAUSE_CODE_PEER_LOST;
+    if (&rank == &ranks.front() || !lost_rank_0) {
+      EXPECT_THAT(rank.failure->message(), HasSubstr("NCCL: "));
+    }
     EXPECT_EQ(rank.exit_code, 1);
-    RecordProperty("said", rank.failure->message());
   }
 }
 
