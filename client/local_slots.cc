@@ -15,9 +15,9 @@ constexpr absl::Duration kPatience = absl::Seconds(90);
 constexpr absl::Duration kBetweenLooks = absl::Milliseconds(20);
 
 absl::Status NoneOf(const std::string& kind) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("device: there is no ", kind, " slot here (--local ", kind,
-                   kind == kCpuKind ? ":1" : ":all", " offers some)"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "device: there is no ", kind, " slot here (",
+      kind == kCpuKind ? "--local 1 offers one)" : "tandem doctor says which devices are)"));
 }
 
 }  // namespace

@@ -52,9 +52,11 @@ absl::Status FitToSlots(const LocalSlots& slots, Console* console, v1::JobSpec* 
 }
 
 std::string DescribeAuto(const LocalSlots& found) {
-  return absl::StrCat("note: --local auto is ", found.count, " ", found.kind,
-                      found.count == 1 ? " slot" : " slots",
-                      found.kind == kCpuKind ? ", since no device works here" : "");
+  return absl::StrCat(
+      "note: --local auto is ", found.count, " ", found.kind, found.count == 1 ? " slot" : " slots",
+      found.kind == kCpuKind
+          ? ", since there is no device that this build can use (tandem doctor says why)"
+          : "");
 }
 
 Surroundings Around(bool is_local, bool slots_are_given) {

@@ -16,7 +16,7 @@ constexpr uint32_t kMostSlots = 1024;
 absl::Status Malformed(absl::string_view text) {
   return absl::InvalidArgumentError(
       absl::StrCat("'", text, "' is none of auto, cpu:N with N from 1 to ", kMostSlots,
-                   ", KIND:all, KIND:I,J,... such as cuda:0,1"));
+                   ", KIND:all, KIND:I,J,... such as cuda:all or cuda:0,1"));
 }
 
 // Digits and nothing else: no sign, no space.

@@ -198,7 +198,8 @@ std::vector<v1::HostFinding> DiagnoseWorkers(const v1::ListHostsResponse& respon
       continue;
     }
     Findings silent(subject);
-    silent.NotChecked("facts", "it has not said yet what it has", "ask again in some seconds");
+    silent.NotChecked("facts", "it has not said yet what it has",
+                      "ask again in some seconds; while a rank runs on it, nobody looks");
     append(silent.Take());
   }
   Findings findings("all workers");

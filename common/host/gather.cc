@@ -3,6 +3,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <thread>
@@ -20,6 +21,9 @@
 
 namespace tandem::host {
 namespace {
+
+// The driver's own program answers within a second, or hangs.
+constexpr absl::Duration kMemoryPatience = absl::Seconds(10);
 
 // As the kernel has it; empty where it does not say.
 std::string CpuModel() {
@@ -51,7 +55,8 @@ v1::HostFacts GatherHostFacts(const GatherOptions& options) {
   for (const v1::BusDevice& card : AcceleratorsIn("/sys/bus/pci/devices")) {
     *facts.add_accelerators() = card;
   }
-  *facts.mutable_device_memory() = AskForDeviceMemory("nvidia-smi", options.patience);
+  *facts.mutable_device_memory() =
+      AskForDeviceMemory("nvidia-smi", std::min(options.patience, kMemoryPatience));
   *facts.mutable_shared_memory() = SpaceOf("/dev/shm");
   *facts.mutable_temporary() = SpaceOf(options.temporary);
   *facts.mutable_limits() = LimitsOfThisProcess();

@@ -52,7 +52,9 @@ class Machine:
         self.devices = [d for d in self.probe.get("devices", []) if d["kind"] == self.device]
         self.most_ranks = 2 if self.device == "cpu" else len(self.devices)
         if self.most_ranks == 0:
-            raise Failed(f"there is no {self.device} device here: {self.probe.get('libraries')}")
+            why = [library["problem"] for library in self.probe.get("libraries", []) if library["kind"] == self.device]
+            raise Failed(f"there is no {self.device} device here: "
+                         f"{''.join(why) or 'the programs are built for the CPU alone'}")
         slots = "cpu:2" if self.device == "cpu" else f"{self.device}:all"
         self.tandem = Tandem(self.binaries, folder, slots)
 
@@ -247,6 +249,7 @@ def main():
                 options.out.write_text(json.dumps({"device": options.device, "checks": records}, indent=1) + "\n")
         finally:
             machine.tandem.stop()
+    print(f"the figures are in {options.out}")
     sys.exit(1 if any(record["outcome"] == "failed" for record in records) else 0)
 
 

@@ -17,12 +17,19 @@ binaries='' device=cuda out=gpu.json
 while [ $# -gt 0 ]; do
   case $1 in
     --cpu) device=cpu ;;
-    --binaries) binaries=$2; shift ;;
-    --out) out=$2; shift ;;
-    *) echo "run.sh: unknown argument '$1'; see the top of the script" >&2; exit 2 ;;
+    --binaries) binaries=$(realpath "${2:?--binaries needs a folder}"); shift ;;
+    --out) out=${2:?--out needs a file}; shift ;;
+    -h | --help) sed -n '2,14s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    *) echo "run.sh: unknown argument '$1'; see run.sh --help" >&2; exit 2 ;;
   esac
   shift
 done
+
+mkdir -p "$(dirname "$out")"
+if [ -n "$binaries" ] && [ ! -x "$binaries/tandem-trainer" ]; then
+  echo "run.sh: there is no tandem-trainer in $binaries" >&2
+  exit 2
+fi
 
 # The libraries of torch for Python, its own and those of NVIDIA's packages beside it.
 python_libraries() {

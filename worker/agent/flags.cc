@@ -91,7 +91,7 @@ absl::Status CheckCoordinator(const std::string& text) {
 
 absl::Status Check(const Flags& flags) {
   if (flags.slots.empty() && !flags.host_facts) {
-    return absl::InvalidArgumentError("--slots is required");
+    return absl::InvalidArgumentError("--slots is required: auto, cpu:N or cuda:0,1");
   }
   if (!flags.advertise_address.empty() && !IsNumericAddress(flags.advertise_address)) {
     return absl::InvalidArgumentError(absl::StrCat(

@@ -32,9 +32,10 @@ void HostWatch::Start(const std::string& advertise_address) {
 }
 
 void HostWatch::Look() {
-  timer_ = loop_.After(options_.interval, [this] { Look(); });
+  const bool is_busy = options_.is_busy();
+  timer_ = loop_.After(is_busy ? options_.while_busy : options_.interval, [this] { Look(); });
   if (looker_ != nullptr) return looker_->Terminate(absl::ZeroDuration());
-  if (options_.is_busy()) return;
+  if (is_busy) return;
   const FileDescriptor nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
   printed_.Reset(memfd_create("host-facts", MFD_CLOEXEC));
   Command look = options_.look;

@@ -22,6 +22,8 @@ class HostWatch {
     Command look = {};
     // Until the first look: jobs that wait for this worker begin meanwhile.
     absl::Duration first_after = absl::Seconds(5);
+    // Until it is tried again while a rank runs.
+    absl::Duration while_busy = absl::Seconds(30);
     // Between two looks. One that has not ended by then is given up.
     absl::Duration interval = absl::Minutes(10);
     // No look begins while a rank runs: it would wake up devices that are in use.

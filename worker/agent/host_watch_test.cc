@@ -72,7 +72,7 @@ TEST_F(HostWatchTest, NoProgram_NobodyLooks) {
 TEST_F(HostWatchTest, BusyHost_IsNotLookedAtUntilItIsFree) {
   bool is_free = false;
   HostWatch::Options options = Script("echo '{}'");
-  options.interval = absl::Milliseconds(300);
+  options.while_busy = absl::Milliseconds(300);
   options.is_busy = [&] { return !is_free; };
   HostWatch watch(loop_.get(), options);
   watch.Start("10.0.0.3");

@@ -54,9 +54,9 @@ absl::Status CheckKind(const SlotRequest& request, const v1::ProbeReport& report
     return absl::FailedPreconditionError(absl::StrCat(first, ": ", library.problem()));
   }
   const std::string kinds = KindsOf(report);
-  return absl::FailedPreconditionError(absl::StrCat(first, ": this build has no devices of kind ",
-                                                    request.kind, ", only cpu",
-                                                    kinds.empty() ? "" : " and ", kinds));
+  return absl::FailedPreconditionError(
+      absl::StrCat(first, ": this build has no devices of kind ", request.kind, ", only cpu",
+                   kinds.empty() ? "" : " and ", kinds, " (docs/gpu.md: Build)"));
 }
 
 absl::StatusOr<Names> Devices(const SlotRequest& request, const v1::ProbeReport& report) {

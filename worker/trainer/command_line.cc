@@ -29,7 +29,8 @@ FileDescriptor TakeDescriptor(const std::map<std::string, std::string>& flags, c
 
 int RefuseToRunAlone() {
   std::cerr
-      << "tandem-trainer: this program is started by tandem-worker; to train, use `tandem run`"
+      << "tandem-trainer: this program is started by tandem-worker; to train, use `tandem run`; "
+         "by itself it takes --probe, --self-test and --version"
       << std::endl;
   return kUsageExitCode;
 }
