@@ -48,7 +48,9 @@ bool IsKindOfDevice(absl::string_view text) {
   const auto is_plain = [](char c) {
     return absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '_';
   };
-  return !text.empty() && absl::ascii_islower(text.front()) &&
+  constexpr size_t kLongest = 63;
+  if (text.empty() || text.size() > kLongest || text == "auto" || text == "all") return false;
+  return absl::ascii_islower(text.front()) && !absl::ascii_isdigit(text.back()) &&
          std::all_of(text.begin(), text.end(), is_plain);
 }
 

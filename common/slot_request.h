@@ -16,7 +16,8 @@ inline constexpr absl::string_view kCpuKind = "cpu";
 // "cuda" of "cuda:1".
 absl::string_view KindOfSlot(absl::string_view slot);
 
-// Lower-case letters, digits and '_', a letter first.
+// Lower-case letters, digits and '_', a letter first and no digit last, and no word of a SlotRequest; at most
+// 63 of them.
 bool IsKindOfDevice(absl::string_view text);
 
 // Slots that a user asks for, before anybody has looked which devices there are.

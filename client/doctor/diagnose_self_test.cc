@@ -20,6 +20,9 @@ void DiagnoseSelfTest(const v1::SelfTestReport& report, Findings* findings) {
       findings->Problem(aspect, found, remedy);
     }
   }
+  if (report.problem().empty() && report.cases().empty()) {
+    findings->NotChecked(aspect, "the two-rank self-test of this tandem-trainer compared nothing");
+  }
   if (report.problem().empty()) return;
   findings->Problem(
       aspect, absl::StrCat("the two-rank self-test did not come to its end: ", report.problem()),

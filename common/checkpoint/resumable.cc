@@ -47,6 +47,7 @@ v1::JobSpec Normalized(v1::JobSpec spec) {
   spec.clear_resume_from();
   spec.clear_trace();
   spec.clear_verify_every();
+  spec.clear_device();  // what it was trained on counts, not whether that was asked for
   ClearMeasuring(&spec);
   ClearLoading(spec.mutable_data());
   return spec;

@@ -170,6 +170,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"checkpoint", [](auto* s) { s->clear_checkpoint(); }, "", ""},
         Case{"checkpoint.keep", [](auto* s) { s->mutable_checkpoint()->set_keep(1); }, "", ""},
         Case{"resume_from", [](auto* s) { s->set_resume_from("/checkpoints"); }, "", ""},
+        Case{"device that is asked for", [](auto* s) { s->set_device("cpu"); }, "", ""},
         Case{"trace", [](auto* s) { s->clear_trace(); }, "", ""},
         Case{"verify_every", [](auto* s) { s->set_verify_every(1); }, "", ""},
         Case{"data.loader_threads", [](auto* s) { s->mutable_data()->set_loader_threads(8); }, "",

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "absl/strings/str_cat.h"
 #include "common/temporary_folder.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -74,6 +75,10 @@ TEST_F(ProbeTest, Garbage_IsNotTakenForAReport) {
   EXPECT_THAT(Refusal("echo all is well"), HasSubstr("something else"));
   EXPECT_THAT(Refusal("true"), HasSubstr("something else"));
   EXPECT_THAT(Refusal("echo '{\"devices\": 3}'"), HasSubstr("something else"));
+  for (const char* kind : {"", "cpu", "../x", "cuda0", "auto"}) {
+    const std::string report = absl::StrCat("{\"devices\": [{\"kind\": \"", kind, "\"}]}");
+    EXPECT_THAT(Refusal("echo '" + report + "'"), HasSubstr("something else")) << kind;
+  }
 }
 
 TEST_F(ProbeTest, NoAnswerInTime_IsGivenUpAndKilled) {

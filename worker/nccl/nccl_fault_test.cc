@@ -310,14 +310,15 @@ TEST(NcclAbortTest, DeviceHangs_CauseIsToldAndTheTransportGoes) {
   RankProcesses ranks(1, [](NcclRank& rank) {
     auto transport = rank.Connect({.exchange_timeout = kShort, .ending_timeout = kShort});
     const auto memory = *rank.device.Allocate(1);
-    absl::Notification go;
-    static_cast<device::HostQueue&>(rank.device.ComputeStream()).Put([&] {
-      go.WaitForNotification();
+    // Both own it: the queue may still be leaving when this function has.
+    const auto go = std::make_shared<absl::Notification>();
+    static_cast<device::HostQueue&>(rank.device.ComputeStream()).Put([go] {
+      go->WaitForNotification();
     });
     EXPECT_EQ(transport->AllGather({memory->data(), 1}).code(),
               absl::StatusCode::kDeadlineExceeded);
     transport.reset();
-    go.Notify();
+    go->Notify();
   });
   EXPECT_EQ(ranks.Await(0), 0);
 }
