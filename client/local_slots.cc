@@ -15,9 +15,12 @@ constexpr absl::Duration kPatience = absl::Seconds(90);
 constexpr absl::Duration kBetweenLooks = absl::Milliseconds(20);
 
 absl::Status NoneOf(const std::string& kind) {
-  return absl::InvalidArgumentError(absl::StrCat(
-      "device: there is no ", kind, " slot here (",
-      kind == kCpuKind ? "--local 1 offers one)" : "tandem doctor says which devices are)"));
+  const std::string remedy =
+      kind == kCpuKind
+          ? "--local 1 offers one"
+          : absl::StrCat("--local ", kind, ":all offers those that tandem doctor finds");
+  return absl::InvalidArgumentError(
+      absl::StrCat("device: there is no ", kind, " slot here (", remedy, ")"));
 }
 
 }  // namespace

@@ -61,18 +61,18 @@ TEST(DiagnoseWorkersTest, ProblemOfAWorker_IsThere) {
 TEST(DiagnoseWorkersTest, AnotherVersion_IsAProblemThatNamesWho) {
   const auto complaints = Spoiled([](auto& response) {
     FactsOfB(response).set_version("0.0.9");
-    FactsOfB(response).mutable_probe()->set_build("0.0.9");
+    FactsOfB(response).mutable_probe()->set_build("tandem-trainer 0.0.9 (LibTorch 2.11.0)");
   });
   EXPECT_THAT(complaints,
               OneComplaint("PROBLEM build: versions differ: 0.0.9 (b)", "the coordinator"));
 }
 
 TEST(DiagnoseWorkersTest, AnotherBuildOfTheTrainer_IsAProblem) {
-  EXPECT_THAT(
-      Spoiled([](auto& response) {
-        FactsOfB(response).mutable_probe()->set_build(absl::StrCat(kVersion, " (LibTorch 2.10)"));
-      }),
-      OneComplaint("PROBLEM build: trainers differ", "LibTorch 2.10) (b)"));
+  EXPECT_THAT(Spoiled([](auto& response) {
+                FactsOfB(response).mutable_probe()->set_build(
+                    absl::StrCat("tandem-trainer ", kVersion, " (LibTorch 2.10)"));
+              }),
+              OneComplaint("PROBLEM build: trainers differ", "LibTorch 2.10) (b)"));
 }
 
 TEST(DiagnoseWorkersTest, ClocksApart_AreAWarningAndThenAProblem) {

@@ -184,9 +184,9 @@ INSTANTIATE_TEST_SUITE_P(
 // Everybody who adds a key to a specification decides here whether it may change on resuming.
 TEST(Resumable, EveryKeyOfASpecification_IsComparedUnlessItIsListed) {
   const std::set<std::string> listed = {
-      "name",       "workers",      "min_workers",        "steps",        "epochs",
-      "checkpoint", "trace",        "resume_from",        "verify_every", "restart",
-      "priority",   "hang_timeout", "on_coordinator_loss"};
+      "name",       "workers",      "min_workers",         "steps",        "epochs",
+      "checkpoint", "trace",        "resume_from",         "verify_every", "restart",
+      "priority",   "hang_timeout", "on_coordinator_loss", "device"};
   const auto& type = *v1::JobSpec::descriptor();
   for (int i = 0; i < type.field_count(); ++i) {
     const auto& field = *type.field(i);
