@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include <cstdlib>
+
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -72,6 +74,13 @@ void FindAll(Symbols& symbols, NcclApi& api) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<NcclLibrary>> NcclLibrary::Load(const std::string& name) {
+  // NCCL would take every id from there, and so mix jobs that have the same, without a word.
+  if (std::getenv("NCCL_COMM_ID") != nullptr) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(name,
+                     " would let jobs meet on one port, since NCCL_COMM_ID is set: take it "
+                     "out of the environment of tandem-worker"));
+  }
   Symbols symbols(name);
   NcclApi api = {};
   symbols.Find("ncclGetVersion", api.get_version);

@@ -14,7 +14,7 @@ class NcclLibrary {
  public:
   // `name`: for dlopen. Stays loaded for good.
   //   FailedPrecondition  it is not there, lacks a function, or is older than what ranks need: names
-  //                       it.
+  //                       it; or NCCL_COMM_ID is set, by which jobs mix.
   static absl::StatusOr<std::unique_ptr<NcclLibrary>> Load(const std::string& name);
 
   // "NCCL 2.28.9".

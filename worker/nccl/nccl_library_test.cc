@@ -37,6 +37,14 @@ TEST(NcclLibraryTest, LacksFunctions_FailedPreconditionAndNamesTheFirst) {
   ExpectRefused(TANDEM_EMPTY_NCCL, "ncclGetUniqueId");
 }
 
+// CASES F11: jobs whose ids come from one variable share a port and mix.
+TEST(NcclLibraryTest, CaseF11_IdFromTheEnvironment_IsRefused) {
+  setenv("NCCL_COMM_ID", "127.0.0.1:29400", 1);
+  ExpectRefused(TANDEM_STAND_IN_NCCL, "NCCL_COMM_ID is set");
+  unsetenv("NCCL_COMM_ID");
+  EXPECT_TRUE(NcclLibrary::Load(TANDEM_STAND_IN_NCCL).ok());
+}
+
 TEST(NcclLibraryTest, StandIn_TellsItsVersion) {
   EXPECT_EQ(LoadStandIn()->Version(), "NCCL 2.28.9");
 }
