@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "client/doctor/amounts.h"
 #include "client/doctor/diagnose.h"
+#include "common/device_slot.h"
 
 namespace tandem::client::doctor {
 namespace {
@@ -19,16 +20,12 @@ constexpr MajorMinor kTestedCollectives = {2, 28};
 
 using Devices = std::vector<v1::DeviceFacts>;
 
-std::string NameOf(const v1::DeviceFacts& device) {
-  return absl::StrCat(device.kind(), ":", device.index());
-}
-
 // Of a worker, those that it offers.
 Devices DevicesOf(const v1::HostFacts& facts, const std::string& kind) {
   Devices devices;
   for (const v1::DeviceFacts& device : facts.probe().devices()) {
     const bool counts =
-        facts.slots().empty() || absl::c_linear_search(facts.slots(), NameOf(device));
+        facts.slots().empty() || absl::c_linear_search(facts.slots(), SlotOf(device));
     if (device.kind() == kind && counts) devices.push_back(device);
   }
   return devices;
@@ -98,7 +95,7 @@ void DiagnoseDriver(const v1::HostFacts& facts, const v1::DeviceLibraryFacts& li
 // Who holds memory of the device; our own ranks are no strangers.
 void DiagnoseMemory(const v1::HostFacts& facts, const v1::DeviceFacts& device, Findings* findings) {
   const std::string found = absl::StrFormat(
-      "%s (%s, capability %s): %s of %s are free", NameOf(device), device.model(),
+      "%s (%s, capability %s): %s of %s are free", SlotOf(device), device.model(),
       device.compute_capability(), BytesText(device.free_bytes()), BytesText(device.total_bytes()));
   constexpr uint64_t kTenths = 10;
   if (device.free_bytes() >= device.total_bytes() / kTenths * 9) {
@@ -136,7 +133,7 @@ void DiagnosePeers(const Devices& devices, Findings* findings) {
   for (size_t i = 0; i < devices.size(); ++i) {
     for (size_t j = i + 1; j < devices.size(); ++j) {
       if (Reaches(devices[i], devices[j]) && Reaches(devices[j], devices[i])) continue;
-      apart.push_back(absl::StrCat(NameOf(devices[i]), " and ", NameOf(devices[j])));
+      apart.push_back(absl::StrCat(SlotOf(devices[i]), " and ", SlotOf(devices[j])));
     }
   }
   if (apart.empty()) {

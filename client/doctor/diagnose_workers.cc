@@ -9,7 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/doctor/diagnose.h"
+#include "common/device_slot.h"
 #include "common/proto_time.h"
+#include "common/slot_request.h"
 
 namespace tandem::client::doctor {
 namespace {
@@ -36,16 +38,9 @@ Owners OwnersOf(const Hosts& hosts, const std::function<std::string(const v1::Ho
   return owners;
 }
 
-const v1::DeviceFacts* DeviceOf(const v1::HostFacts& facts, const std::string& slot) {
-  for (const v1::DeviceFacts& device : facts.probe().devices()) {
-    if (absl::StrCat(device.kind(), ":", device.index()) == slot) return &device;
-  }
-  return nullptr;
-}
-
 bool OffersCpu(const v1::HostFacts& facts) {
   return absl::c_any_of(facts.slots(),
-                        [](const auto& slot) { return absl::StartsWith(slot, "cpu:"); });
+                        [](const auto& slot) { return KindOfSlot(slot) == kCpuKind; });
 }
 
 std::string Collectives(const v1::HostFacts& facts) {
@@ -98,7 +93,7 @@ void DiagnoseModels(const Hosts& hosts, Findings* findings) {
   Owners devices;
   for (const v1::WorkerHost& host : hosts) {
     for (const std::string& slot : host.facts().slots()) {
-      if (const auto* device = DeviceOf(host.facts(), slot))
+      if (const auto* device = DeviceOfSlot(slot, host.facts().probe().devices()))
         devices[device->model()].insert(host.worker());
     }
   }
@@ -152,7 +147,7 @@ void DiagnoseSharedDevices(const Hosts& hosts, Findings* findings) {
   Owners offered;
   for (const v1::WorkerHost& host : hosts) {
     for (const std::string& slot : host.facts().slots()) {
-      const v1::DeviceFacts* device = DeviceOf(host.facts(), slot);
+      const v1::DeviceFacts* device = DeviceOfSlot(slot, host.facts().probe().devices());
       if (device == nullptr || device->uuid().empty()) continue;
       offered[device->uuid()].insert(absl::StrCat(host.worker(), " (", slot, ")"));
     }

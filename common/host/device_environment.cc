@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/device_slot.h"
 #include "common/slot_request.h"
 
 namespace tandem::host {
@@ -31,7 +32,7 @@ std::string UuidsOf(const std::string& kind, const std::vector<std::string>& slo
                     const v1::ProbeReport& host) {
   std::vector<std::string> uuids;
   for (const std::string& slot : slots) {
-    const v1::DeviceFacts* device = DeviceOfSlot(slot, host);
+    const v1::DeviceFacts* device = DeviceOfSlot(slot, host.devices());
     if (device != nullptr && device->kind() == kind) uuids.push_back(device->uuid());
   }
   return absl::StrJoin(uuids, ",");
@@ -46,13 +47,6 @@ void SetForConnections(bool all_are_here, const HasVariable& has_variable, Varia
 }
 
 }  // namespace
-
-const v1::DeviceFacts* DeviceOfSlot(absl::string_view slot, const v1::ProbeReport& host) {
-  for (const v1::DeviceFacts& device : host.devices()) {
-    if (slot == absl::StrCat(device.kind(), ":", device.index())) return &device;
-  }
-  return nullptr;
-}
 
 std::vector<v1::EnvironmentVariable> VisibilityEnvironment(const std::vector<std::string>& slots,
                                                            const v1::ProbeReport& host) {

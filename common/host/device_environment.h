@@ -4,15 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/string_view.h"
 #include "tandem/v1/host.pb.h"
 
 namespace tandem::host {
 
 // What the processes of ranks get into their environment, from whoever starts them.
-
-// "cuda:1". Null: this host has no such device, as for the CPU.
-const v1::DeviceFacts* DeviceOfSlot(absl::string_view slot, const v1::ProbeReport& host);
 
 // Lets a process see the devices of these slots, in this order, and no others: the variables that name
 // visible devices, empty for a kind that is not theirs.

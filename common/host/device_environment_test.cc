@@ -94,11 +94,5 @@ TEST(DeviceEnvironment, Program_SeesTheDevicesOfAllRanksHereAndIsLeftAloneOtherw
                                    Pair("XPU_VISIBLE_DEVICES", "")));
 }
 
-TEST(DeviceEnvironment, SlotWithoutADevice_HasNone) {
-  EXPECT_EQ(DeviceOfSlot("cuda:1", Host())->uuid(), "uuid-of-cuda1");
-  EXPECT_EQ(DeviceOfSlot("cuda:2", Host()), nullptr);
-  EXPECT_EQ(DeviceOfSlot("cpu:0", Host()), nullptr);
-}
-
 }  // namespace
 }  // namespace tandem::host

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "common/device_slot.h"
 #include "common/proto_time.h"
 #include "common/slot_request.h"
 #include "common/version.h"
@@ -19,10 +20,8 @@ absl::Status Refused(const v1::Register& registration, absl::string_view why) {
 }
 
 v1::DeviceFacts DeviceOf(const std::string& slot, const v1::Register& registration) {
-  for (const v1::DeviceFacts& device : registration.devices()) {
-    if (slot == absl::StrCat(device.kind(), ":", device.index())) return device;
-  }
-  return {};
+  const v1::DeviceFacts* device = DeviceOfSlot(slot, registration.devices());
+  return device == nullptr ? v1::DeviceFacts() : *device;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "common/device_slot.h"
 #include "common/host/device_environment.h"
 #include "common/proto_time.h"
 #include "common/version.h"
@@ -85,8 +86,7 @@ absl::StatusOr<v1::Register> Agent::MakeRegister() {
   message.set_advertise_address(advertise_address_);
   for (const std::string& slot : options_.slots) message.add_slots(slot);
   for (const v1::DeviceFacts& device : options_.host_devices.devices()) {
-    const std::string slot = absl::StrCat(device.kind(), ":", device.index());
-    if (absl::c_linear_search(options_.slots, slot)) *message.add_devices() = device;
+    if (absl::c_linear_search(options_.slots, SlotOf(device))) *message.add_devices() = device;
   }
   message.set_version(kVersion);
   message.set_protocol_version(kProtocolVersion);

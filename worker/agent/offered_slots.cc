@@ -6,21 +6,18 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/device_slot.h"
 
 namespace tandem::agent {
 namespace {
 
 using Names = std::vector<std::string>;
 
-std::string NameOf(const v1::DeviceFacts& device) {
-  return absl::StrCat(device.kind(), ":", device.index());
-}
-
 // All of this kind; all of all for an empty one.
 Names DevicesOf(const std::string& kind, const v1::ProbeReport& report) {
   Names names;
   for (const v1::DeviceFacts& device : report.devices()) {
-    if (kind.empty() || device.kind() == kind) names.push_back(NameOf(device));
+    if (kind.empty() || device.kind() == kind) names.push_back(SlotOf(device));
   }
   return names;
 }

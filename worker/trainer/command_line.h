@@ -4,7 +4,7 @@
 
 namespace tandem::trainer {
 
-// The whole program: reads `--agent-fd N --progress-fd M`, `--self-test` or `--version`, and runs. Returns the
+// The whole program: reads `--agent-fd N --progress-fd M`, `--probe`, `--self-test` or `--version`, and runs. Returns the
 // exit code: 2 when it was not started by an agent, else as RunRank or SelfTestMain.
 int TrainerMain(int argc, char** argv, const Hooks& hooks);
 

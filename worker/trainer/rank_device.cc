@@ -3,13 +3,11 @@
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
+#include "common/slot_request.h"
 #include "worker/trainer/versions.h"
 
 namespace tandem::trainer {
 namespace {
-
-constexpr const char* kCpu = "cpu";
 
 absl::Status Under(const std::string& slot, const absl::Status& status) {
   return {status.code(), absl::StrCat("slot ", slot, ": ", status.message())};
@@ -19,8 +17,8 @@ absl::Status Under(const std::string& slot, const absl::Status& status) {
 
 absl::StatusOr<RankDevice> RankDevice::Open(const std::string& slot) {
   RankDevice opened;
-  opened.kind_ = std::pair<std::string, std::string>(absl::StrSplit(slot, ':')).first;
-  if (opened.kind_ == kCpu) return opened;
+  opened.kind_ = std::string(KindOfSlot(slot));
+  if (opened.kind_ == kCpuKind) return opened;
   const auto library = device::LoadDeviceLibrary(opened.kind_);
   if (!library.ok()) return Under(slot, library.status());
   opened.library_ = *library;

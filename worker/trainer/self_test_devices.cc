@@ -1,7 +1,8 @@
 #include "worker/trainer/self_test_devices.h"
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
+#include "common/device_slot.h"
+#include "common/slot_request.h"
 
 namespace tandem::trainer {
 namespace {
@@ -21,7 +22,7 @@ absl::StatusOr<SelfTestPlace> PlaceOf(const std::string& kind, const std::string
                                       const v1::ProbeReport& host,
                                       const host::HasVariable& has_variable) {
   const v1::DeviceLibraryFacts* library = LibraryOf(host, kind);
-  const v1::DeviceFacts* device = host::DeviceOfSlot(slot, host);
+  const v1::DeviceFacts* device = DeviceOfSlot(slot, host.devices());
   if (library == nullptr) return NoDevice(slot, "this build has no library for its kind");
   if (device == nullptr && !library->problem().empty()) return NoDevice(slot, library->problem());
   if (device == nullptr)
@@ -40,15 +41,15 @@ absl::StatusOr<std::vector<SelfTestPlace>> SelfTestPlaces(const std::string& dev
                                                           const v1::ProbeReport& host,
                                                           const host::HasVariable& has_variable) {
   if (devices == "cpu") return std::vector<SelfTestPlace>{{"cpu:0", {}}, {"cpu:1", {}}};
-  const std::vector<std::string> parts = absl::StrSplit(devices, ':');
-  const std::vector<std::string> indices = absl::StrSplit(parts.back(), ',');
-  if (parts.size() != 2 || parts[0].empty() || indices.size() != 2 || indices[0] == indices[1]) {
+  const absl::StatusOr<SlotRequest> request = ParseSlotRequest(devices);
+  if (!request.ok() || request->indices.size() != 2) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--devices: '", devices, "' is neither cpu nor two devices of a kind, as cuda:0,1"));
   }
   std::vector<SelfTestPlace> places;
-  for (const std::string& index : indices) {
-    auto place = PlaceOf(parts[0], absl::StrCat(parts[0], ":", index), host, has_variable);
+  for (const uint32_t index : request->indices) {
+    const std::string slot = absl::StrCat(request->kind, ":", index);
+    auto place = PlaceOf(request->kind, slot, host, has_variable);
     if (!place.ok()) return place.status();
     places.push_back(*std::move(place));
   }
